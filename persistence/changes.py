@@ -30,16 +30,29 @@ from persistence.database import Transaction
 from persistence.errors import LostRace
 from persistence.sql.columns import UtcDateTime
 from persistence.sql.due_work import beside_index
-from persistence.stamps import INBOX, MESSAGE, NewMessage, Unread, changes_of, later, stamped
+from persistence.stamps import (
+    CONTACT_CHANGED,
+    INBOX,
+    MESSAGE,
+    MESSAGE_FAILED,
+    MESSAGE_SENT,
+    NewMessage,
+    Unread,
+    changes_of,
+    later,
+    stamped,
+)
 from persistence.statements import RowsOf, Statement, among, param, select_rows, statement
 from persistence.tables.contacts import contact
 from persistence.tables.messages import (
     ARCHIVED,
     DELETED,
+    FAILED,
     HANDLED,
     INCOMING,
     OUTGOING,
     VISIBLE,
+    WIRED,
     label,
     message,
     message_label,
@@ -52,6 +65,9 @@ NOT_SHOWN = {
     message.name: {"offered_on", "automatic"},
 }
 """Columns that no record shows: its time stays if nothing else changes."""
+NOT_TOLD = NOT_SHOWN[contact.name] | {"last_seen_on", "current_flow_id", "answers_stopped_on", "created_on"}
+"""Columns of contacts of whose changes no subscriber hears: each message and each flow changes them."""
+TOLD_STATUSES = {WIRED: MESSAGE_SENT, FAILED: MESSAGE_FAILED}
 IN_CONVERSATIONS = {"visibility", "status", "flow_id", "contact_id"}
 """Columns of messages on which conversations depend."""
 _OF_CONVERSATION = (message.c.id, message.c.contact_id, message.c.direction, message.c.folder)
@@ -74,12 +90,25 @@ def change_contacts(
     time. Returns rows with columns of those that it has changed. With ids, `only` and expressions among the values have
     to be constants: the statement is kept for them.
     """
-    return _change(tx, contact, workspace_id, which, values, only, returning)
+    rows = _change(tx, contact, workspace_id, which, values, only, returning)
+    if returning[0] is contact.c.id:
+        _tell_changed(tx, workspace_id, rows, values)
+    return rows
 
 
 def change_each_contact(tx: Transaction, workspace_id: int, changes: Mapping[int, Mapping[str, Any]]) -> None:
     """Gives each of these contacts values of its own, all of the same columns."""
-    _change_each(tx, contact, workspace_id, changes, (contact.c.id,))
+    rows = _change_each(tx, contact, workspace_id, changes, (contact.c.id,))
+    _tell_changed(tx, workspace_id, rows, next(iter(changes.values()), NO_VALUES))
+
+
+def _tell_changed(tx: Transaction, workspace_id: int, rows: Sequence[Any], values: Mapping[str, Any]) -> None:
+    """Of expressions nobody knows here whether they change anything; whoever gives them tells it."""
+    is_told = not values or any(
+        name not in NOT_TOLD and not isinstance(value, ClauseElement) for name, value in values.items()
+    )
+    if rows and is_told:
+        changes_of(tx, workspace_id).tell(CONTACT_CHANGED, [row[0] for row in rows])
 
 
 def change_messages(
@@ -154,25 +183,17 @@ def leave_labels(tx: Transaction, workspace_id: int, messages: ColumnElement[boo
     has locked the messages.
     """
     mine = (message.c.workspace_id == workspace_id) & messages
-    for label_id, count in _count_labeled(tx, mine & (message.c.visibility == VISIBLE)):
+    counted = (
+        select(message_label.c.label_id, func.count().label("n"))
+        .join(message, message.c.id == message_label.c.message_id)
+        .where(mine, message.c.visibility == VISIBLE)
+        .group_by(message_label.c.label_id)
+        .order_by(message_label.c.label_id)
+    )
+    for label_id, count in tx.execute(counted).all():
         change_count(tx, workspace_id, label_id, -count)
     if are_deleted:
         tx.execute(delete(message_label).where(message_label.c.message_id.in_(select(message.c.id).where(mine))))
-
-
-def rejoin_labels(tx: Transaction, workspace_id: int, archived: ColumnElement[bool]) -> None:
-    """Labels count these archived messages again, which the caller has locked and makes visible."""
-    for label_id, count in _count_labeled(tx, (message.c.workspace_id == workspace_id) & archived):
-        change_count(tx, workspace_id, label_id, count)
-
-
-def _count_labeled(tx: Transaction, messages: ColumnElement[bool]) -> Sequence[tuple[int, int]]:
-    """How many of these messages each label has, in the order in which labels are locked."""
-    labels = message_label.c
-    counted = select(labels.label_id, func.count()).join(message, message.c.id == labels.message_id).where(messages)
-    return [
-        (number, count) for number, count in tx.execute(counted.group_by(labels.label_id).order_by(labels.label_id))
-    ]
 
 
 def _follow_messages(
@@ -186,6 +207,8 @@ def _follow_messages(
     if values.keys().isdisjoint(IN_CONVERSATIONS):
         return
     status, visibility = values.get("status"), values.get("visibility", VISIBLE)
+    if isinstance(status, str) and status in TOLD_STATUSES:
+        changes.tell(TOLD_STATUSES[status], [row[0] for row in rows if row[2] == OUTGOING])
     is_handled = isinstance(status, str) and status == HANDLED
     for _, contact_id, direction, folder in rows:
         came = int(is_handled and folder == INBOX)

@@ -21,6 +21,7 @@ from persistence.errors import DatabaseError, RuleBroken, is_temporary, took_too
 from persistence.leases import GIVEN_UP, MOST_ATTEMPTS, Leases, is_free
 from persistence.media.store import MediaStore
 from persistence.sql.due_work import list_workspaces
+from persistence.stamps import EXPORT_DONE, IMPORT_DONE, changes_of
 from persistence.tables.data_jobs import (
     COMPLETED,
     FAILED,
@@ -44,6 +45,8 @@ UNFINISHED = (PENDING, RUNNING)
 PENDING_AGAIN = {"status": PENDING, "leased_until": None}
 """What makes an unfinished job begin again: the worker that has it loses its lease."""
 TABLES = (contact_import, export, data_request)
+DONE: dict[Table, str] = {contact_import: IMPORT_DONE, export: EXPORT_DONE}
+"""What subscribers hear of the end of a job."""
 
 IsStopping = Callable[[], bool]
 
@@ -100,6 +103,7 @@ def take(tx: Transaction, table: Table, workspace_id: int, job_id: int | None = 
     def give_up(tx: Transaction, job_id: int) -> None:
         ended = {"status": FAILED, "error": GIVEN_UP, "finished_on": tx.now, "leased_until": None}
         tx.execute(update(table).where(table.c.workspace_id == workspace_id, table.c.id == job_id).values(ended))
+        _tell_done(tx, table, workspace_id, job_id)
 
     taken_id = LEASES[table].take_next(tx, workspace_id, give_up, job_id)
     if taken_id is None:
@@ -126,7 +130,15 @@ def renew(database: Database, held: Held, **values: Any) -> None:
 
 def finish(tx: Transaction, held: Held, **values: Any) -> None:
     """Ends a job. Raises LeaseLost."""
-    _keep(tx, held, None, **{"status": COMPLETED, "finished_on": tx.now, **values})
+    ended = {"status": COMPLETED, "finished_on": tx.now, **values}
+    _keep(tx, held, None, **ended)
+    if ended["finished_on"] is not None:
+        _tell_done(tx, held.table, held.row.workspace_id, held.row.id)
+
+
+def _tell_done(tx: Transaction, table: Table, workspace_id: int, job_id: int) -> None:
+    if table in DONE:
+        changes_of(tx, workspace_id).tell(DONE[table], [job_id])
 
 
 def fail(database: Database, held: Held, reason: str) -> None:

@@ -12,7 +12,7 @@ from persistence.database import Transaction
 from persistence.lists import Condition, ListQuery, ListSpec, equals, reversible, within
 from persistence.records import Record
 from persistence.sql.columns import split
-from persistence.stamps import stamped
+from persistence.stamps import CONTACT_DELETED, changes_of, stamped
 from persistence.tables.changes import deletion
 
 KEPT_FOR = timedelta(days=90)
@@ -65,7 +65,10 @@ def note_deleted(
 ) -> None:
     """Records of a kind, by UUID or key, are gone with this unit of work; who follows the workspace is told."""
     named = "key" if kind in BY_KEY else "uuid"
-    for some in split(sorted({each.lower() for each in references})):
+    gone = sorted({each.lower() for each in references})
+    if kind == CONTACT and gone:
+        changes_of(tx, workspace_id).tell(CONTACT_DELETED, gone, merged_into)
+    for some in split(gone):
         shared = {"workspace_id": workspace_id, "kind": kind, "merged_into": merged_into}
         shared["modified_on"] = stamped(tx, deletion, workspace_id)
         empty: dict[str, Any] = {"uuid": None, "key": None}

@@ -121,8 +121,8 @@ def list_silent_phones(tx: Transaction, workspace_id: int) -> list[dict[str, Any
 
 
 def list_failing_webhooks(tx: Transaction, workspace_id: int) -> list[dict[str, Any]]:
-    """Webhooks of channels and subscribers of resthooks that accept nothing at present, at most MOST of each. URLs are
-    not told: they may contain secrets.
+    """Webhooks of channels, and subscribers of resthooks and of events, that accept nothing at present, at most MOST of
+    both. URLs are not told: they may contain secrets.
     """
     is_channels = (TROUBLE.channel_id == channel.c.id) & (TROUBLE.workspace_id == channel.c.workspace_id)
     mine = (channel.c.workspace_id == workspace_id) & channel.c.is_active & channel.c.webhook_url.is_not(None)
@@ -133,7 +133,7 @@ def list_failing_webhooks(tx: Transaction, workspace_id: int) -> list[dict[str, 
     is_subscribers = (TROUBLE.subscriber_id == rows.id) & (TROUBLE.workspace_id == rows.workspace_id)
     source = resthook_subscriber.join(webhook_trouble, is_subscribers)
     named = (resthook.c.id == rows.resthook_id) & (resthook.c.workspace_id == rows.workspace_id)
-    of_subscribers = select(resthook.c.slug, *FACTS).select_from(source.join(resthook, named))
+    of_subscribers = select(resthook.c.slug, *FACTS).select_from(source.outerjoin(resthook, named))
     theirs = of_subscribers.where(rows.workspace_id == workspace_id)
     return found + [_webhook(row, resthook=row.slug) for row in _first(tx, theirs, rows.id)]
 

@@ -12,6 +12,7 @@ from sqlalchemy import (
     Executable,
     String,
     Table,
+    Text,
     and_,
     case,
     delete,
@@ -36,8 +37,10 @@ from persistence.tables.changes import conversation, day_count, flow_count, reco
 from persistence.tables.channels import CLAIM, MESSAGES, RELEASE, SETTLED, channel, phone_push
 from persistence.tables.contacts import ACTIVE as IS_ACTIVE
 from persistence.tables.contacts import STOPPED, contact
+from persistence.tables.deliveries import resthook_subscriber
 from persistence.tables.flows import flow
 from persistence.tables.messages import INCOMING, message
+from persistence.tables.service import workspace_clock
 
 DAY = timedelta(days=1)
 QUICK = timedelta(milliseconds=100)
@@ -47,7 +50,7 @@ ADVANCING = """INSERT INTO workspace_clock (workspace_id, stamped_on)
 VALUES (CAST(:workspace_id AS integer), CAST(:wanted AS timestamptz))
 ON CONFLICT (workspace_id) DO UPDATE
 SET stamped_on = greatest(excluded.stamped_on, workspace_clock.stamped_on + interval '1 microsecond')
-RETURNING stamped_on"""
+RETURNING stamped_on, told"""
 STAMPING = """INSERT INTO record_stamp (workspace_id, kind, record, stamped_on)
 SELECT CAST(:workspace_id AS integer), noted.kind, noted.record, moment.stamped_on
 FROM moment, unnest(CAST(:kinds AS text[]), CAST(:records AS bigint[])) AS noted (kind, record)
@@ -232,13 +235,14 @@ def _advancing(tables: tuple[Table, ...], others: tuple[tuple[str, str], ...]) -
         changing = f"UPDATE {table.name} SET modified_on = moment.stamped_on FROM moment WHERE {mine}"
         parts.append(f"in_{table.name} AS ({changing})")
     parts += [f"{name} AS ({statement})" for name, statement in others]
-    whole = text(f"WITH {', '.join(parts)} SELECT stamped_on FROM moment").columns(stamped_on=UtcDateTime)
+    whole = text(f"WITH {', '.join(parts)} SELECT told FROM moment").columns(told=Text)
     return Statement(lambda: whole)
 
 
-def advance(tx: Transaction, workspace_id: int, tables: Sequence[Table], changes: WorkspaceChanges) -> None:
+def advance(tx: Transaction, workspace_id: int, tables: Sequence[Table], changes: WorkspaceChanges) -> str:
     """Moves the clock of a workspace to its next time, and gives it to rows of this unit of work. From the next
-    statement on the clock is locked, and tells the time (`read_clock`). PostgreSQL.
+    statement on the clock is locked, and tells the time (`read_clock`). Returns the types of events to which somebody
+    subscribes, with spaces between them. PostgreSQL.
     """
     # A long change gets the time of its end, because clients may have asked for changes meanwhile.
     present = tx.read_clock()
@@ -288,7 +292,8 @@ def advance(tx: Transaction, workspace_id: int, tables: Sequence[Table], changes
         ("pushed", PUSHING, phones),
     )
     chosen = tuple((name, statement) for name, statement, rows in parts if rows)
-    _advancing(tuple(tables), chosen).run(tx, **values)
+    ((told,),) = _advancing(tuple(tables), chosen).rows(tx, **values)
+    return told or ""
 
 
 def _figures(
@@ -384,6 +389,16 @@ def write_conversations_of(tx: Transaction, workspace_id: int, changes: Workspac
     for day, contact_ids in sorted(changes.heard().items()):
         begin = datetime.combine(day, time(), UTC)
         _count_active.run(tx, workspace_id, sorted(contact_ids), new, day, begin, begin + DAY)
+
+
+def follow_subscriptions(tx: Transaction, workspace_id: int) -> None:
+    """The clock of a workspace, which is locked, knows from now on to which types of events somebody subscribes. Who
+    moves it later writes such events; those who come before in the order of commits do not.
+    """
+    rows, clock = resthook_subscriber.c, workspace_clock.c
+    found = select(rows.events).where(rows.workspace_id == workspace_id, rows.events.is_not(None))
+    told = sorted({event for events in tx.execute(found).scalars() for event in events or ()})
+    tx.execute(update(workspace_clock).where(clock.workspace_id == workspace_id).values(told=" ".join(told) or None))
 
 
 def _say_farewell(tx: Transaction, workspace_id: int, changes: WorkspaceChanges) -> None:

@@ -28,7 +28,7 @@ from persistence.lists import Condition, ListQuery, ListSpec, belongs_to, equals
 from persistence.pages import Order
 from persistence.records import Record
 from persistence.sql.names import must_exist
-from persistence.stamps import stamped
+from persistence.stamps import changes_of, stamped
 from persistence.tables.deliveries import (
     FAILED,
     PENDING,
@@ -72,6 +72,7 @@ SUBSCRIBERS = ListSpec(
     SUBSCRIBER_RECORD,
     Order(resthook_subscriber.c.created_on, resthook_subscriber.c.id),
     source=WITH_RESTHOOK,
+    standing=[resthook_subscriber.c.resthook_id.is_not(None)],
     filters={
         "id": equals(resthook_subscriber.c.id),
         "resthook": belongs_to(resthook_subscriber.c.resthook_id, resthook, by=resthook.c.slug),
@@ -133,8 +134,12 @@ def create_subscriber(
 
 
 def delete_subscriber(tx: Transaction, workspace_id: int, subscriber_id: int) -> None:
-    """End a subscription. Raises RecordMissing."""
-    if not end_subscriptions(tx, workspace_id, [subscriber_id]):
+    """End the subscription to a resthook. Raises RecordMissing."""
+    rows = resthook_subscriber.c
+    mine = (rows.workspace_id == workspace_id) & (rows.id == subscriber_id) & rows.resthook_id.is_not(None)
+    if tx.execute(select(rows.id).where(mine)).first() is None or not end_subscriptions(
+        tx, workspace_id, [subscriber_id]
+    ):
         raise RecordMissing
 
 
@@ -195,7 +200,9 @@ def end_subscriptions(tx: Transaction, workspace_id: int, subscriber_ids: Collec
     count_moved(tx, FAILED, given_up.rowcount)
     end_trouble(tx, subscriber_ids=subscriber_ids)
     forget_settings(tx, workspace_id, subscriber_ids)
-    touch_resthooks(tx, workspace_id, [resthook_id for _, resthook_id in ended])
+    touch_resthooks(tx, workspace_id, [resthook_id for _, resthook_id in ended if resthook_id is not None])
+    if any(resthook_id is None for _, resthook_id in ended):
+        changes_of(tx, workspace_id).are_subscriptions_changed = True
     return bool(ended)
 
 

@@ -10,7 +10,7 @@ other units do meanwhile.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from enum import IntEnum
@@ -31,6 +31,21 @@ TICK = timedelta(microseconds=1)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 CAME, WENT, ACTIVE, ERRORS, SEGMENTS, COST = "came", "went", "active", "errors", "segments", "cost"
 INBOX = "inbox"
+CONTACT_CREATED, CONTACT_CHANGED, CONTACT_DELETED = "contact.created", "contact.changed", "contact.deleted"
+MESSAGE_RECEIVED, MESSAGE_SENT, MESSAGE_FAILED = "message.received", "message.sent", "message.failed"
+TICKET_OPENED, TICKET_ASSIGNED, TICKET_CLOSED = "ticket.opened", "ticket.assigned", "ticket.closed"
+BROADCAST_DONE, START_DONE, RUN_COMPLETED = "broadcast.done", "flow_start.done", "run.completed"
+IMPORT_DONE, EXPORT_DONE = "import.done", "export.done"
+EVENT_AREAS = {
+    **dict.fromkeys((CONTACT_CREATED, CONTACT_CHANGED, CONTACT_DELETED), "contacts"),
+    **dict.fromkeys((MESSAGE_RECEIVED, MESSAGE_SENT, MESSAGE_FAILED), "messages"),
+    **dict.fromkeys((TICKET_OPENED, TICKET_ASSIGNED, TICKET_CLOSED), "tickets"),
+    BROADCAST_DONE: "messages",
+    **dict.fromkeys((START_DONE, RUN_COMPLETED), "flows"),
+    IMPORT_DONE: "contacts",
+    EXPORT_DONE: "administration",
+}
+"""The events of a workspace to which URLs can be subscribed, with the area of the API to which each belongs."""
 MESSAGE = "message"
 """The kind of messages: the name of their table."""
 
@@ -72,7 +87,7 @@ class WorkspaceChanges:
     and the token by which they are pushed. Also rows that are written with the clock, which nobody reads
     before: new runs, without their time, whose flows are locked; the flows into which contacts came, whose leases end;
     and contacts who were just seen, and whether this makes a stopped one active (PostgreSQL). These contacts are
-    locked, and none of them is among both.
+    locked, and none of them is among both. `told` are the events for those who subscribe to them, by type.
     """
 
     ids: dict[str, set[int]] = field(default_factory=dict)
@@ -87,6 +102,14 @@ class WorkspaceChanges:
     present: dict[int, bool] = field(default_factory=dict)
     phones: dict[int, str] = field(default_factory=dict)
     farewells: dict[int, tuple[str, str]] = field(default_factory=dict)
+    told: dict[str, dict[int | str, str | None]] = field(default_factory=dict)
+    are_subscriptions_changed: bool = False
+
+    def tell(self, event: str, records: Iterable[int | str], detail: str | None = None) -> None:
+        """An event of this type for each of these records, by id, or by UUID where they have none (any more)."""
+        named = dict.fromkeys(records, detail)
+        if named:
+            self.told.setdefault(event, {}).update(named)
 
     def see(self, contact_id: int, unread: Unread, came: int = 0) -> None:
         """The conversation of this contact changes; so many messages came into the inbox."""
@@ -167,6 +190,7 @@ class Changes:
 
     def __init__(self) -> None:
         self._taken: dict[int, datetime] = {}
+        self._subscribed: dict[int, str] = {}
         self._advanced: set[int] = set()
         self._waiting: dict[int, dict[str, Table]] = {}
         self._expected: list[tuple[Table, int, Select[int]]] = []
@@ -180,8 +204,8 @@ class Changes:
         return self._workspaces.setdefault(workspace_id, WorkspaceChanges())
 
     def choose(self, tx: Transaction, table: Table, workspace_id: int) -> datetime:
-        if tx.sqlite and workspace_id not in self._taken:
-            self._taken[workspace_id] = advance_on_sqlite(tx, workspace_id)
+        if tx.sqlite:
+            self._take_on_sqlite(tx, workspace_id)
         if workspace_id in self._taken or workspace_id in self._advanced:
             return self.moment(tx, workspace_id)
         self._waiting.setdefault(workspace_id, {})[table.name] = table
@@ -189,7 +213,7 @@ class Changes:
 
     def flush(self, tx: Transaction) -> None:
         """Writes all that follows, in this order, in which everybody locks: contacts, flows, records that a change of
-        others touches, the clocks of workspaces by their ids, conversations.
+        others touches, the clocks of workspaces by their ids, conversations, events for subscribers.
         """
         if not (self._waiting or self._expected or self._workspaces or self.reported or self.run_counts):
             return
@@ -206,12 +230,11 @@ class Changes:
         for workspace_id in sorted({*waiting, *workspaces}):
             changes = workspaces.get(workspace_id, WorkspaceChanges())
             if tx.sqlite:
-                if workspace_id not in self._taken:
-                    self._taken[workspace_id] = advance_on_sqlite(tx, workspace_id)
+                self._take_on_sqlite(tx, workspace_id)
                 follow_ups.write_on_sqlite(tx, workspace_id, self._taken[workspace_id], changes)
             else:
                 tables = [table for _, table in sorted(waiting.get(workspace_id, {}).items())]
-                follow_ups.advance(tx, workspace_id, tables, changes)
+                self._subscribed[workspace_id] = follow_ups.advance(tx, workspace_id, tables, changes)
                 self._taken.pop(workspace_id, None)
                 self._advanced.add(workspace_id)
         for table, workspace_id, touched in expected:
@@ -221,6 +244,18 @@ class Changes:
                 raise LostRace
         for workspace_id, changes in sorted(workspaces.items(), key=lambda item: item[0]):
             follow_ups.write_conversations_of(tx, workspace_id, changes)
+            if changes.are_subscriptions_changed:
+                follow_ups.follow_subscriptions(tx, workspace_id)
+            wanted = set(self._subscribed[workspace_id].split()) if changes.told else ()
+            told = {event: records for event, records in changes.told.items() if event in wanted}
+            if told:
+                from persistence.deliveries.events import record_events  # noqa: PLC0415  # it reads all kinds of records
+
+                record_events(tx, workspace_id, told, self.moment(tx, workspace_id))
+
+    def _take_on_sqlite(self, tx: Transaction, workspace_id: int) -> None:
+        if workspace_id not in self._taken:
+            self._taken[workspace_id], self._subscribed[workspace_id] = advance_on_sqlite(tx, workspace_id)
 
     def _touch_late(self, tx: Transaction, expected: Sequence[tuple[Table, int, Select[int]]]) -> None:
         """Records that appeared while many were updated are updated now, and again those that appeared meanwhile: fewer
@@ -294,12 +329,13 @@ def clock_time(owner: ColumnElement[int]) -> ColumnElement[datetime]:
 
 @statement
 def _select_clock(workspace_id: int) -> Executable:
-    return select(workspace_clock.c.stamped_on).where(workspace_clock.c.workspace_id == workspace_id)
+    rows = workspace_clock.c
+    return select(rows.stamped_on, rows.told).where(rows.workspace_id == workspace_id)
 
 
 def read_clock(tx: Transaction, workspace_id: int) -> datetime:
     """The time of a workspace's clock that is locked."""
-    ((moment,),) = _select_clock.rows(tx, workspace_id)
+    ((moment, _told),) = _select_clock.rows(tx, workspace_id)
     found: datetime = moment
     return found
 
@@ -312,17 +348,18 @@ def read_visible_clock(tx: Transaction, workspace_id: int) -> datetime:
 
 @statement
 def _set_clock(*, is_sqlite: bool = False, **_row: Any) -> Executable:
-    adding = upsert(workspace_clock, is_sqlite=is_sqlite).values(parameters_of(workspace_clock))
+    given = parameters_of(workspace_clock, ("workspace_id", "stamped_on"))
+    adding = upsert(workspace_clock, is_sqlite=is_sqlite).values(given)
     news = {"stamped_on": adding.excluded.stamped_on}
     return adding.on_conflict_do_update(index_elements=["workspace_id"], set_=news)
 
 
-def advance_on_sqlite(tx: Transaction, workspace_id: int) -> datetime:
-    """The next time of a workspace, on SQLite."""
+def advance_on_sqlite(tx: Transaction, workspace_id: int) -> tuple[datetime, str]:
+    """The next time of a workspace, on SQLite, and the types of events to which somebody subscribes."""
     found = _select_clock.rows(tx, workspace_id)
     moment = max(tx.now, found[0][0] + TICK) if found else tx.now
     _set_clock.run(tx, workspace_id=workspace_id, stamped_on=moment)
-    return moment
+    return moment, (found[0][1] or "") if found else ""
 
 
 def _write_moment(tx: Transaction, table: Table, which: Select[int], moment: datetime) -> int:

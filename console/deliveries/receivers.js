@@ -3,16 +3,16 @@
 import { confirmFirst, Dialog } from "../parts/dialog.js";
 import { attempt } from "../parts/notices.js";
 import { Badge, Empty, ListEnd } from "../parts/small.js";
-import { post } from "../shared/api.js";
+import { post, remove } from "../shared/api.js";
 import { useChannelNames } from "../shared/names.js";
 import { may } from "../shared/session.js";
 import { duration, fullTime, number, t, word } from "../shared/texts.js";
 import { html, useState } from "../shared/ui.js";
-import { ReceiverDialog } from "./receiver_form.js";
+import { ReceiverDialog, SubscriptionDialog } from "./receiver_form.js";
 
 /**
  * @typedef {import("../shared/contract.js").Listed<"webhook_receivers">} Receiver
- * @typedef {import("../shared/contract.js").Written<"webhook_secrets">} Secret
+ * @typedef {{secret: string | null, public_key?: string | null}} Secret
  */
 
 /** @type {Record<string, "good" | "bad" | "warn">} */
@@ -30,17 +30,21 @@ export function useReceiverNames(receivers) {
 export function Receivers({ list, nameOf, onChange }) {
   const [secret, setSecret] = useState(/** @type {Secret | null} */ (null));
   const [adding, setAdding] = useState(false);
+  const [subscribing, setSubscribing] = useState(false);
   const taken = list.items.flatMap(({ channel }) => (channel ? [channel.uuid] : []));
-  const add = may("write_webhook_receiver") && html`<button type="button" onClick=${() => setAdding(true)}>${t("receiver.add")}</button>`;
+  const add = may("create_webhook_subscription") && html`
+    <button type="button" onClick=${() => setSubscribing(true)}>${t("receiver.subscribe")}</button>
+    <button type="button" onClick=${() => setAdding(true)}>${t("receiver.add")}</button>`;
   const isEmpty = list.items.length === 0 && !list.loading && !list.problem;
   return html`
     ${isEmpty ? html`<${Empty} icon="channel" title=${t("deliveries.empty")} text=${t("deliveries.empty_text")}>${add}<//>` : html`<p class="add-receiver">${add}</p>`}
     ${adding && html`<${ReceiverDialog} taken=${taken} onDone=${onChange} onClose=${() => setAdding(false)} />`}
+    ${subscribing && html`<${SubscriptionDialog} onDone=${onChange} onSecret=${setSecret} onClose=${() => setSubscribing(false)} />`}
     <ul class="cards">
       ${list.items.map((receiver) => html`<${Card} key=${receiver.receiver} receiver=${receiver} name=${nameOf(receiver)} onChange=${onChange} onSecret=${setSecret} />`)}
     </ul>
     <${ListEnd} list=${list} />
-    ${secret && html`<${Dialog} title=${t("deliveries.new_secret")} onClose=${() => setSecret(null)}>
+    ${secret && html`<${Dialog} title=${t("deliveries.secret")} onClose=${() => setSecret(null)}>
       <p>${t("deliveries.secret_text")}</p>
       <p><code class="secret" dir="ltr">${secret.secret ?? secret.public_key}</code></p>
     <//>`}
@@ -70,9 +74,17 @@ function Card({ receiver, name, onChange, onSecret }) {
       submit: t("deliveries.new_secret"),
       onYes: async () => onSecret(await post("webhook_secrets", undefined, key)),
     });
+  const isSubscription = receiver.kind === "subscription";
+  const askToEnd = () =>
+    confirmFirst({
+      title: t("receiver.end"),
+      text: t("receiver.end_text", { name }),
+      submit: t("act.delete"),
+      onYes: async () => (await remove("webhook_subscriptions", { id: Number(receiver.receiver) }), onChange()),
+    });
   return html`
     <li class="card channel receiver">
-      <header><div><h2>${name}</h2><p><bdi>${receiver.url}</bdi></p></div>
+      <header><div><h2><bdi>${name}</bdi></h2><p>${isSubscription ? t("receiver.subscription") : html`<bdi>${receiver.url}</bdi>`}</p></div>
         <${Badge} tone=${TONES[receiver.health]}>${word("receiver_health", receiver.health)}<//></header>
       ${receiver.failing_since && html`<p>${t("deliveries.given_up", { count: number(receiver.given_up), time: fullTime(receiver.failing_since) })}</p>`}
       ${receiver.switched_off_reason && html`<p dir="auto">${receiver.switched_off_reason}</p>`}
@@ -89,6 +101,7 @@ function Card({ receiver, name, onChange, onSecret }) {
         ${may("send_webhook_test") && html`<button type="button" onClick=${test}>${t("deliveries.test")}</button>`}
         ${may("write_webhook_receiver") && html`<button type="button" onClick=${askToTurn}>${isOff ? t("deliveries.switch_on") : t("deliveries.switch_off")}</button>`}
         ${may("rotate_webhook_secret") && html`<button type="button" class="quiet" onClick=${askToRotate}>${t("deliveries.new_secret")}</button>`}
+        ${isSubscription && may("delete_webhook_subscription") && html`<button type="button" class="quiet" onClick=${askToEnd}>${t("act.delete")}</button>`}
       </p>
       ${changing && html`<${ReceiverDialog} receiver=${receiver} taken=${[]} onDone=${onChange} onClose=${() => setChanging(false)} />`}
     </li>

@@ -18,7 +18,7 @@ export function Troubles({ nameOf, figures: { silent_phones, failing_webhooks } 
           <a href=${link(["channels", channel.uuid])}>${nameOf(channel)}</a>
           <span title=${last_seen ? fullTime(last_seen) : undefined}>${last_seen ? t("channels.silent", { time: since(last_seen) }) : t("overview.never_seen")}</span></li>`)}
         ${failing_webhooks.map(({ channel, resthook, began_on, given_up, switched_off_on }) => html`<li key=${`${channel?.uuid}${resthook}${began_on}`}><${Icon} name="failed" size=${18} />
-          <strong>${t("overview.webhook", { name: channel ? nameOf(channel) : (resthook ?? "") })}</strong>
+          <strong>${t("overview.webhook", { name: channel ? nameOf(channel) : (resthook ?? t("receiver.subscription")) })}</strong>
           <span title=${fullTime(began_on)}>${t(switched_off_on ? "overview.webhook_off" : "overview.webhook_fails", { time: since(began_on), events: number(given_up) })}</span></li>`)}
       </ul>
     </section>

@@ -41,6 +41,8 @@ export const PERMISSIONS = {
   send_webhook_test: editors,
   write_webhook_receiver: ["administrator"],
   rotate_webhook_secret: ["administrator"],
+  create_webhook_subscription: ["administrator"],
+  delete_webhook_subscription: ["administrator"],
   list_channels: staff,
   list_channel_calls: editors,
   send_channel_test: editors,

@@ -57,7 +57,6 @@ WITHOUT_GROUP = {
     "interrupt": contact_actions.interrupt_contacts,
     "archive_messages": contact_actions.archive_messages_of,
     "archive": contact_actions.archive_messages_of,
-    "restore_messages": contact_actions.restore_messages_of,
     "delete": delete_contacts,
     "answer_again": answer_again,
 }

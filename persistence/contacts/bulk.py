@@ -8,18 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ColumnElement, bindparam, func, insert, literal, select, update
+from sqlalchemy import bindparam, func, insert, literal, select, update
 
 from flows.environment import Environment
 from flows.urns import Urn
-from persistence.changes import (
-    change_contacts,
-    change_each_contact,
-    change_messages,
-    differs,
-    hold_messages,
-    rejoin_labels,
-)
+from persistence.changes import change_contacts, change_each_contact, change_messages, differs, hold_messages
 from persistence.contacts.owners import explain_urn, find_urns, hold_owners, is_one_of
 from persistence.contacts.urns import LEVELS, VALUE_LENGTH, Places, Value, load_places, read_value
 from persistence.contacts.writes import TAKEN_URN, URNS_LIMIT
@@ -33,7 +26,7 @@ from persistence.runs.runs import EXPIRED
 from persistence.sessions.sessions import interrupt_contacts as interrupt_sessions
 from persistence.sql.columns import is_uuid, new_uuid
 from persistence.sql.names import find_ids, read_language
-from persistence.stamps import stamped
+from persistence.stamps import CONTACT_CREATED, changes_of, stamped
 from persistence.tables.contacts import ACTIVE, BLOCKED, contact, contact_urn
 from persistence.tables.messages import ARCHIVED, INCOMING, VISIBLE, message
 from persistence.workspaces.records import Workspace, find_workspace
@@ -230,24 +223,14 @@ def expire_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[in
 
 def archive_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Archive all visible incoming messages of these contacts; labels no longer count them."""
-    theirs = _incoming_of(workspace_id, contact_ids)
+    theirs = (
+        (message.c.workspace_id == workspace_id)
+        & message.c.contact_id.in_(contact_ids)
+        & (message.c.direction == INCOMING)
+    )
     # All of them, not only visible ones: others may become visible while this waits for locks.
     hold_messages(tx, theirs)
     change_messages(tx, workspace_id, theirs & (message.c.visibility == VISIBLE), {"visibility": ARCHIVED})
-
-
-def restore_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Make all archived incoming messages of these contacts visible; labels count them again."""
-    theirs = _incoming_of(workspace_id, contact_ids)
-    hold_messages(tx, theirs)
-    archived = theirs & (message.c.visibility == ARCHIVED)
-    rejoin_labels(tx, workspace_id, archived)
-    change_messages(tx, workspace_id, archived, {"visibility": VISIBLE})
-
-
-def _incoming_of(workspace_id: int, contact_ids: Sequence[int]) -> ColumnElement[bool]:
-    mine = (message.c.workspace_id == workspace_id) & message.c.contact_id.in_(contact_ids)
-    return mine & (message.c.direction == INCOMING)
 
 
 def _read_rows(
@@ -439,6 +422,7 @@ def _create(tx: Transaction, workspace_id: int, rows: Sequence[_Read]) -> None:
     ids = find_ids(tx, workspace_id, contact, uuids)
     for each, uuid in zip(rows, uuids, strict=True):
         each.contact_id = ids[uuid]
+    changes_of(tx, workspace_id).tell(CONTACT_CREATED, ids.values())
 
 
 def _change(

@@ -52,7 +52,9 @@ class ChannelEvent:
 
 @dataclass(frozen=True, slots=True)
 class NewDelivery:
-    """A body to send to a URL, for a channel or a resthook's subscriber; `is_paced` if that has a rate limit."""
+    """A body to send to a URL, for a channel or a subscriber; `is_paced` if that has a rate limit. `uuid` is the id of
+    the event, if the body has it.
+    """
 
     event: str
     url: str
@@ -62,6 +64,7 @@ class NewDelivery:
     subscriber_id: int | None = None
     contact_id: int | None = None
     is_paced: bool = False
+    uuid: str | None = None
 
     def receiver(self, workspace_id: int) -> str:
         if not self.is_paced:
@@ -123,7 +126,7 @@ def record_deliveries(tx: Transaction, workspace_id: int, deliveries: Sequence[N
     times = dict.fromkeys(("created_on", "scheduled_on", "due_on"), tx.now)
     rows = [
         {
-            "uuid": new_uuid(),
+            "uuid": each.uuid or new_uuid(),
             "workspace_id": workspace_id,
             "event": each.event,
             "url": each.url,

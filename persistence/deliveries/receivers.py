@@ -1,6 +1,7 @@
-"""Receivers of webhooks: the delivery URLs of channels and the subscribers of resthooks, as one resource. A receiver is
-named by the UUID of its channel or the id of its subscriber. What signs the calls to it is here too, with pairs of
-Ed25519 keys in the form of Standard Webhooks: `whsk_` and `whpk_`, each with 32 bytes in base64.
+"""Receivers of webhooks: the delivery URLs of channels, the subscribers of resthooks, and subscriptions to events of a
+workspace, as one resource. A receiver is named by the UUID of its channel or the id of its subscriber. What signs the
+calls to it is here too, with pairs of Ed25519 keys in the form of Standard Webhooks: `whsk_` and `whpk_`, each with 32
+bytes in base64.
 """
 
 import base64
@@ -17,6 +18,7 @@ from persistence.channels.channels import Networks, new_webhook_secret, rotate_w
 from persistence.channels.event_form import CONTENT_TYPE as FORM_TYPE
 from persistence.channels.event_form import EventChannel, channel_fields, encode_form, encode_json
 from persistence.database import Transaction
+from persistence.deliveries.events import IS_SUBSCRIPTION, change_subscription, write_body
 from persistence.deliveries.leases import DueDelivery
 from persistence.deliveries.outbox import NewDelivery, give_up_waiting, record_deliveries
 from persistence.deliveries.settings import Endpoint, change_settings, is_of, is_paced, set_pace, switch_on
@@ -25,9 +27,9 @@ from persistence.lists import Condition, ListQuery, ListSpec, never, read_record
 from persistence.pages import Order
 from persistence.records import Record, Shown, optional
 from persistence.resthooks import CONTENT_TYPE as JSON_TYPE
-from persistence.resthooks import WITH_RESTHOOK, find_subscribers_at
+from persistence.resthooks import find_subscribers_at
 from persistence.secrets.encryption import open_or_none, sealed_text
-from persistence.sql.columns import BigId, is_uuid, read_id, time_text
+from persistence.sql.columns import BigId, is_uuid, new_uuid, read_id, time_text
 from persistence.statements import Statement, among, statement
 from persistence.tables.channels import channel, former_channel
 from persistence.tables.deliveries import (
@@ -40,8 +42,8 @@ from persistence.tables.deliveries import (
     webhook_receiver,
     webhook_trouble,
 )
-from persistence.tokens import covers
-from persistence.workspaces.records import Workspace, hold_workspace
+from persistence.tokens import Areas, check_area, covers
+from persistence.workspaces.records import Workspace, find_workspace, hold_workspace
 
 TEST_EVENT = "test"
 LONGEST_SERIES_SECONDS = 3 * 24 * 3600
@@ -50,6 +52,7 @@ OVERLAP = timedelta(hours=24)
 """How long requests are also signed with a former secret; the worker's signing has the same rule."""
 SWITCHED_OFF = "The receiver was switched off before this delivery."
 
+_OF_ALL = resthook_subscriber.outerjoin(resthook, resthook.c.id == resthook_subscriber.c.resthook_id)
 _CHANNELS = select(
     (channel.c.id * 2).label("id"),
     channel.c.workspace_id,
@@ -73,9 +76,9 @@ _SUBSCRIBERS = select(
     resthook_subscriber.c.id.label("subscriber_id"),
     resthook.c.slug,
     resthook_subscriber.c.target_url.label("url"),
-    null().label("events"),
+    resthook_subscriber.c.events,
     resthook_subscriber.c.webhook_rotated_on.label("rotated_on"),
-).select_from(WITH_RESTHOOK)
+).select_from(_OF_ALL)
 receiver = cast("Table[Any]", union_all(_CHANNELS, _SUBSCRIBERS).subquery("receiver"))
 """Both kinds in one table; `id` is unique among both."""
 
@@ -97,7 +100,7 @@ def _show(row: Shown) -> Shown:
     is_symmetric = signature == SYMMETRIC
     return {
         "receiver": str(row["subscriber"]) if row["channel"] is None else row["channel"]["uuid"],
-        "kind": "subscriber" if row["channel"] is None else "channel",
+        "kind": "channel" if row["channel"] else "subscription" if row["resthook"] is None else "subscriber",
         "channel": None if row["channel"] is None else row["channel"] | {"name": row["channel"]["name"] or ""},
         **{name: row[name] for name in ("resthook", "url", "events", "created_on")},
         **{name: row[name] for name in ("retry_delays_seconds", "requests_per_second")},
@@ -138,9 +141,15 @@ RECEIVER_RECORD = Record(
 )
 
 
-def area_of(key: str) -> str:
-    """The area of the receiver of this name: subscribers belong to flows."""
-    return "flows" if key.isdecimal() else "channels"
+def check_receiver(tx: Transaction, workspace_id: int, areas: Areas, key: str) -> None:
+    """Raises NotAllowed unless a token with these areas may change the receiver of this name: subscribers belong to
+    flows, and a subscription, which may be to everything, to administration.
+    """
+    rows, area = resthook_subscriber.c, "flows" if key.isdecimal() else "channels"
+    if areas is not None and key.isdecimal():
+        mine = (rows.workspace_id == workspace_id) & (rows.id == read_id(key)) & IS_SUBSCRIPTION
+        area = "flows" if tx.execute(select(rows.id).where(mine)).first() is None else "administration"
+    check_area(areas, area)
 
 
 def _is_receiver(_query: ListQuery, key: str) -> Condition:
@@ -156,7 +165,9 @@ def _in_areas(query: ListQuery) -> list[Condition]:
     if query.areas is None:
         return []
     theirs = [_rows.channel_id.is_not(None)] if covers(query.areas, "channels") else []
-    theirs += [_rows.subscriber_id.is_not(None)] if covers(query.areas, "flows") else []
+    theirs += [_rows.slug.is_not(None)] if covers(query.areas, "flows") else []
+    is_subscription = _rows.subscriber_id.is_not(None) & _rows.slug.is_(None)
+    theirs += [is_subscription] if covers(query.areas, "administration") else []
     return [or_(never(_rows.id), *theirs)]
 
 
@@ -172,13 +183,19 @@ RECEIVERS = ListSpec(
 
 @dataclass(frozen=True, slots=True)
 class Receiver:
-    """The present state of a receiver; a channel may have no URL. `slug` is that of a subscriber's resthook."""
+    """The present state of a receiver; a channel may have no URL. `slug` is that of a subscriber's resthook; a
+    subscription has none.
+    """
 
     endpoint: Endpoint
     uuid: str
     address: str | None
     slug: str
     url: str | None
+
+    @property
+    def is_subscription(self) -> bool:
+        return self.endpoint.subscriber_id is not None and not self.slug
 
     @property
     def list_id(self) -> int:
@@ -198,9 +215,9 @@ def find_receiver(tx: Transaction, workspace_id: int, key: str) -> Receiver:
     elif key.isdecimal():
         of_it = select(resthook_subscriber.c.id, resthook.c.slug, resthook_subscriber.c.target_url)
         mine = (resthook_subscriber.c.workspace_id == workspace_id) & (resthook_subscriber.c.id == read_id(key))
-        found = tx.execute(of_it.select_from(WITH_RESTHOOK).where(mine)).first()
+        found = tx.execute(of_it.select_from(_OF_ALL).where(mine)).first()
         if found is not None:
-            return Receiver(Endpoint(workspace_id, subscriber_id=found[0]), "", None, found[1], found[2])
+            return Receiver(Endpoint(workspace_id, subscriber_id=found[0]), "", None, found[1] or "", found[2])
     raise RecordMissing("No such receiver.")
 
 
@@ -273,14 +290,20 @@ def send_test(tx: Transaction, workspace_id: int, key: str) -> str:
         raise Refused("The channel has no delivery URL.")
     limited = is_paced(tx, found.endpoint)
     channel_id, subscriber_id = found.endpoint.channel_id, found.endpoint.subscriber_id
+    event_id: str | None = None
     if channel_id is not None:
         fields = channel_fields(TEST_EVENT, EventChannel(channel_id, found.uuid, found.address))
         form = tx.execute(select(_own.format).where(is_of(found.endpoint))).scalar()
         fields["time"] = tx.now
         kind, body = (JSON_TYPE, encode_json(fields)) if form == JSON else (FORM_TYPE, encode_form(fields))
+    elif found.is_subscription:
+        of = find_workspace(tx, workspace_id)
+        assert of is not None, "it has this subscription"
+        kind, event_id = JSON_TYPE, new_uuid()
+        body = write_body(of.uuid, event_id, TEST_EVENT, tx.now, {})
     else:
         kind, body = JSON_TYPE, orjson.dumps({"event": TEST_EVENT, "resthook": found.slug, "time": time_text(tx.now)})
-    test = NewDelivery(TEST_EVENT, found.url, kind, body, channel_id, subscriber_id, None, limited)
+    test = NewDelivery(TEST_EVENT, found.url, kind, body, channel_id, subscriber_id, None, limited, event_id)
     return record_deliveries(tx, workspace_id, [test])[0]
 
 
@@ -409,6 +432,9 @@ def new_key_pair() -> tuple[str, str]:
 def _set_target(
     tx: Transaction, workspace_id: int, found: Receiver, changes: Mapping[str, Any], networks: Networks
 ) -> Receiver:
+    if found.is_subscription:
+        change_subscription(tx, found.endpoint, changes, networks)
+        return find_receiver(tx, workspace_id, str(found.endpoint.number))
     if found.endpoint.subscriber_id is not None:
         name = "url" if "url" in changes else "events"
         raise InvalidInput.on(name, "A subscriber has the URL and the events that it subscribed.")

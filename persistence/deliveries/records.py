@@ -21,6 +21,7 @@ from persistence.pages import Order
 from persistence.records import Record, Related, Shown, optional
 from persistence.sql.columns import is_uuid, read_id, time_text
 from persistence.sql.names import must_exist
+from persistence.stamps import EVENT_AREAS
 from persistence.tables.channels import channel, former_channel
 from persistence.tables.contacts import CONTACT_REF, contact
 from persistence.tables.deliveries import FAILED, PENDING, delivery, delivery_attempt, resthook_subscriber
@@ -126,7 +127,7 @@ def in_areas(areas: Areas) -> list[ColumnElement[bool]]:
     tests of its receivers."""
     if areas is None:
         return []
-    known = {**CHANNEL_EVENTS, "resthook": "flows"}
+    known = {**CHANNEL_EVENTS, "resthook": "flows", **EVENT_AREAS}
     rows = delivery.c
     wanted: list[ColumnElement[bool]] = [rows.event.in_([event for event, area in known.items() if area in areas])]
     is_test = rows.event == "test"

@@ -28,9 +28,16 @@ from persistence.relayers.commands import (
     believe,
 )
 from persistence.sql.columns import UtcDateTime, new_uuid
-from persistence.stamps import Changes, ReportedContacts, changes_of
+from persistence.stamps import (
+    CONTACT_CHANGED,
+    MESSAGE_FAILED,
+    MESSAGE_SENT,
+    Changes,
+    ReportedContacts,
+    changes_of,
+)
 from persistence.tables.channels import channel_event, forgotten_report
-from persistence.tables.contacts import BLOCKED, contact
+from persistence.tables.contacts import BLOCKED, STOPPED, contact
 from persistence.tables.messages import (
     DELIVERED,
     ERRORED,
@@ -57,6 +64,7 @@ TRIGGERING_CALLS = ("mo_call", "mo_miss")
 PHONE_FAILED = "phone_failed"
 MOST_ERRORS = 3
 UNSENT = (QUEUED, WIRED, ERRORED)
+LEFT = (SENT, DELIVERED, READ)
 ORDER = {"mt_dlvd": 1, "mt_read": 2}
 EVENTS: dict[str, MessageName] = {SENT: "mt_sent", DELIVERED: "mt_dlvd"}
 
@@ -196,6 +204,7 @@ class MessageState:
     failed_reason: str | None
     error_count: int
     failed_detail: str | None = None
+    was: str = ""
     moves: list[tuple[str, datetime]] = field(default_factory=list)
 
     def apply(self, report: DeliveryReport, now: datetime) -> None:
@@ -233,6 +242,13 @@ class MessageState:
         self.failed_detail = None
         self.moves.append((status, moment))
 
+    @property
+    def told(self) -> str | None:
+        """The event for subscribers: it has left, as far as that was not known, or it has failed."""
+        if self.status == FAILED:
+            return MESSAGE_FAILED if self.was != FAILED else None
+        return MESSAGE_SENT if self.status in LEFT and self.was in (QUEUED, ERRORED, FAILED) else None
+
 
 def record_delivery_reports(tx: Transaction, source: Source, reports: Sequence[DeliveryReport]) -> Collection[int]:
     """Apply reports about messages of this channel; reports about other messages change nothing. Returns the ids of
@@ -248,6 +264,9 @@ def record_delivery_reports(tx: Transaction, source: Source, reports: Sequence[D
     names = ("status", "sent_on", "reported_on", "failed_reason", "failed_detail", "error_count")
     changes = {key: {name: getattr(state, name) for name in names} for key, state in moved.items()}
     change_each_message(tx, source.workspace_id, changes)
+    for key, state in moved.items():
+        if state.told is not None:
+            changes_of(tx, source.workspace_id).tell(state.told, [key])
     failures = [status for state in moved.values() for status, _ in state.moves if status in (ERRORED, FAILED)]
     if failures:
         changes_of(tx, source.workspace_id).errors[source.id] += len(failures)
@@ -316,6 +335,9 @@ def _find_owners(
     reported = tx.before_commit(Changes).reported.setdefault((phone.workspace_id, phone.id), ReportedContacts())
     reported.seen.update({contact_id: revives or reported.seen.get(contact_id, False) for contact_id in active})
     reported.urn_ids.update(owner.urn_id for owner in welcome.values())
+    if revives:
+        revived = {owner.contact_id for owner in welcome.values() if owner.status == STOPPED} & active
+        changes_of(tx, phone.workspace_id).tell(CONTACT_CHANGED, revived)
     return owners
 
 
@@ -345,7 +367,7 @@ def _find(tx: Transaction, source: Source, message_ids: Sequence[int]) -> dict[i
     ):
         since = modified_on if status == FAILED and reason != PHONE_FAILED else reported_on
         whom = EventContact(uuid, name, urn)
-        found[key] = MessageState(contact_id, whom, text, status, sent_on, since, reason, errors)
+        found[key] = MessageState(contact_id, whom, text, status, sent_on, since, reason, errors, was=status)
     return found
 
 

@@ -121,7 +121,8 @@ resthook_event = numbered_table(
 
 
 class ResthookSubscriberColumns(OwnedColumns):
-    resthook_id: Named[int] = Column(BigId, ForeignKey("resthook.id"))
+    resthook_id: Named[int | None] = Column(BigId, ForeignKey("resthook.id"))
+    events: Named[list[str] | None] = Column[Any](Json, nullable=True)
     target_url: Named[str] = Column(Text)
     created_on: Named[datetime] = Column(UtcDateTime)
     webhook_secret = sealed_column("resthook_subscriber", "webhook_secret")
@@ -134,8 +135,13 @@ resthook_subscriber = numbered_table(
     ResthookSubscriberColumns,
     Index("uq_resthook_subscriber_target", "resthook_id", "target_url", "workspace_id", unique=True),
     Index("ix_resthook_subscriber_page", "workspace_id", "created_on", "id"),
-    info=policy(SET_UP, audited=Audited("resthook_subscribers", hidden=("target_url", "webhook_secret"))),
+    CheckConstraint("(resthook_id IS NULL) <> (events IS NULL)", name="subscribed"),
+    info=policy(
+        SET_UP,
+        audited=Audited("resthook_subscribers", shown=("events",), hidden=("target_url", "webhook_secret")),
+    ),
 )
+"""A subscriber of a resthook, or of `events` of the workspace."""
 
 SLUG_LENGTH = 50
 
@@ -174,7 +180,7 @@ webhook_trouble = numbered_table(
         "a row for each receiver that fails", refers={"channel_id": "channel", "subscriber_id": "resthook_subscriber"}
     ),
 )
-"""Belongs to a channel or to a resthook subscriber. There are no foreign keys to them, so that recording deliveries
+"""Belongs to a channel or to a subscriber. There are no foreign keys to them, so that recording deliveries
 never waits for a phone's sync and never fails because a subscriber was just removed; a leftover row has no effect."""
 
 SYMMETRIC, ED25519 = "symmetric", "ed25519"
@@ -214,6 +220,6 @@ webhook_receiver = numbered_table(
         refers={"channel_id": "channel", "subscriber_id": "resthook_subscriber"},
     ),
 )
-"""What was set for one receiver, a channel or a resthook subscriber; one without a row has the settings of the service.
+"""What was set for one receiver, a channel or a subscriber; one without a row has the settings of the service.
 `format` is how it gets channel events; all others are JSON.
 `switched_off_on` is when a person switched it off. There are no foreign keys to them, as in `webhook_trouble`."""

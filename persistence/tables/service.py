@@ -209,6 +209,7 @@ rate_window = table_of(
 class WorkspaceClockColumns(TypedColumns):
     workspace_id: Named[int] = Column(Integer, ForeignKey("workspace.id"), primary_key=True, autoincrement=False)
     stamped_on: Named[datetime] = Column(UtcDateTime)
+    told: Named[str | None] = Column(Text)
 
 
 workspace_clock = table_of(
@@ -216,7 +217,9 @@ workspace_clock = table_of(
     WorkspaceClockColumns,
     info=policy("a row for each workspace"),
 )
-"""The last time given in each workspace; never before the time of any visible change."""
+"""The last time given in each workspace; never before the time of any visible change. `told` are the types of events to
+which somebody subscribes, with spaces between them: whoever moves the clock learns without another statement that
+nobody does."""
 
 
 class WorkerHeartbeatColumns(UuidColumns):

@@ -17,7 +17,7 @@ from persistence.errors import NothingFound
 from persistence.groups.groups import lock_contacts
 from persistence.groups.smart_groups import refresh_contacts
 from persistence.sql.columns import is_uuid, new_uuid
-from persistence.stamps import stamped
+from persistence.stamps import TICKET_ASSIGNED, TICKET_CLOSED, TICKET_OPENED, changes_of, stamped
 from persistence.tables.contacts import CLOSED, OPEN, contact, ticket, ticket_event
 from persistence.tickets.records import (
     ASSIGNED,
@@ -31,6 +31,9 @@ from persistence.tickets.records import (
 from persistence.topics import count_tickets, find_default_topic
 from persistence.triggers.schedules import start_for_closed
 from persistence.workspaces.records import Workspace
+
+TOLD = {OPENED: TICKET_OPENED, REOPENED: TICKET_OPENED, ASSIGNED: TICKET_ASSIGNED, CLOSED: TICKET_CLOSED}
+"""What subscribers hear of what the history says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +227,8 @@ def _note_down(
 ) -> None:
     shared = {"workspace_id": workspace_id, "type": kind, "user_id": user_id, "created_on": tx.now, **values}
     if ticket_ids:
+        if kind in TOLD:
+            changes_of(tx, workspace_id).tell(TOLD[kind], ticket_ids)
         tx.execute(insert(ticket_event), [{**shared, "ticket_id": ticket_id} for ticket_id in ticket_ids])
 
 

@@ -17,18 +17,11 @@ ACTION_LIKE = {
     "unblock": "block",
     "interrupt": "block",
     "archive_messages": "block",
-    "restore_messages": "block",
     "delete": "block archive",
     "restore": "archive",
 }
 """An action without an example of its own, and the one whose example it looks like."""
-OPPOSITES = {
-    "label": "unlabel",
-    "unarchive": "archive",
-    "restore": "archive",
-    "restore_messages": "archive_messages",
-    "unblock": "block",
-}
+OPPOSITES = {"label": "unlabel", "unarchive": "archive", "restore": "archive", "unblock": "block"}
 """An action that changes nothing as long as this other one was not done before."""
 ONLY_FOR_SOME = ("group", "label", "label_name", "assignee", "topic")
 """Fields that only some actions take."""

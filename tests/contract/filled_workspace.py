@@ -27,6 +27,7 @@ from sqlalchemy import (
 from persistence.database import Database, Transaction
 from persistence.sql.columns import UtcDateTime, UuidText, new_uuid
 from persistence.tables.complete import metadata
+from persistence.tables.deliveries import resthook_subscriber
 from persistence.workspaces.records import Workspace
 
 SHARED = {
@@ -186,6 +187,9 @@ def fill_workspace(
         for table in tables:
             numbers = range(first, first + (larger or {}).get(table.name, count))
             rows = [_make_row(table, filled, number) for number in numbers]
+            if table is resthook_subscriber:
+                # A subscription to events, with the id before that of the first row.
+                tx.execute(insert(table), [rows[0] | {"resthook_id": None, "events": ["contact.created"]}])
             tx.execute(insert(table), rows)
             if "id" in table.c and ("workspace_id" in table.c or table.name == "app_user"):
                 filled.rows[table.name] = _read_back(tx, table, rows, workspace)
@@ -202,6 +206,8 @@ def _read_back(tx: Transaction, table: Table, rows: Sequence[dict[str, Any]], wo
         mine = [table.c.workspace_id == workspace.id]
     if "is_system" in table.c:
         mine.append(~table.c.is_system)
+    if table is resthook_subscriber:
+        mine.append(table.c.resthook_id.is_not(None))
     return list(tx.execute(select(table).where(*mine).order_by(table.c.id)).all())
 
 

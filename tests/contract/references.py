@@ -89,6 +89,8 @@ FLOW: Forms = (by_uuid("flow"), by_id("flow"))
 BROADCAST: Forms = (by_uuid("broadcast"), by_id("broadcast"))
 CHANNEL: Forms = (by_id("channel"),)
 RECEIVER: Forms = (by_uuid("channel"), by_number("resthook_subscriber"))
+SUBSCRIPTION: Forms = (Form("resthook_subscriber", "id", 2_000_000_000, lambda row: int(row.id) - 1),)
+"""The subscriber before the first one of a resthook, see tests/contract/filled_workspace.py."""
 FIELD_KEY: Forms = (by_text("contact_field", "key"),)
 NAME: Forms = (by_text(OWN),)
 
@@ -134,6 +136,7 @@ PARAMETERS: Mapping[str, Forms] = {
     "triggers.flow": (by_uuid("flow"),),
     "urn": (BY_URN,),
     "urns": (BY_URN,),
+    "webhook_subscriptions.id": SUBSCRIPTION,
     "uuid": (by_uuid(OWN),),
     "v1/flows.label": NOTHING,
     "v2/flow_starts.id": (by_number(OWN),),

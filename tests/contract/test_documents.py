@@ -15,6 +15,7 @@ from openapi.bundle import FOR_GENERATORS, GENERATIONS, published
 from openapi.table import follow
 from persistence.channels.event_form import CHANNEL_EVENTS
 from persistence.deletions import KINDS
+from persistence.stamps import EVENT_AREAS
 from persistence.tokens import AREAS
 from tests.contract.documents import (
     Operation,
@@ -38,6 +39,12 @@ EVENTS = {
     if "enum" in each.get("properties", {}).get("event", {})
 }
 """The bodies of webhooks that have names of events, and these names."""
+OF_WORKSPACE = {
+    name: each["properties"]["type"]["enum"]
+    for name, each in SCHEMAS.items()
+    if name.startswith("Workspace") and name.endswith("Event")
+}
+"""The bodies of events of a workspace, and their types."""
 OPERATIONS = all_operations()
 ROOTS = roots()
 API_OPERATIONS = [operation for operation in OPERATIONS if operation.generation in ("v1", "v2")]
@@ -255,7 +262,7 @@ def test_links_lead_to_operations_and_parameters_of_the_generation(operation: Op
 
 def test_webhook_payloads_are_published_with_examples() -> None:
     tag = next(tag for tag in document("v2/openapi.yaml")["tags"] if tag["name"] == "webhooks")
-    for name in (*EVENTS, RESTHOOK, "WebhookReply"):
+    for name in (*EVENTS, RESTHOOK, *OF_WORKSPACE, "WebhookReply"):
         assert f"`{name}`" in tag["description"]
         assert SCHEMAS[name]["example"]
 
@@ -264,22 +271,45 @@ def test_an_event_of_a_channel_is_known_in_the_contract_the_console_and_the_docs
     accepted = SCHEMAS["WebhookReceiverWrite"]["properties"]["events"]["items"]["enum"]
     offered = re.search(r"const EVENTS = .*\(\[(.*)\]\)", (CONSOLE / "deliveries/receiver_form.js").read_text())
     texts = json.loads((CONSOLE / "messages/en.json").read_text())
-    page = (CONSOLE.parent / "docs/webhooks.md").read_text()
+    page = "".join((CONSOLE.parent / "docs" / name).read_text() for name in ("webhooks.md", "subscriptions.md"))
     assert offered is not None
     known = sorted(CHANNEL_EVENTS)
 
     assert sorted(name for names in EVENTS.values() for name in names) == known
-    assert sorted(accepted) == known
+    assert sorted(accepted) == sorted([*known, *EVENT_AREAS])
     assert sorted(re.findall(r"\w+", offered[1])) == known
-    assert sorted(key.partition(".")[2] for key in texts if key.startswith("webhook_event.")) == known
-    assert [name for name in CHANNEL_EVENTS if not re.search(rf"^\| .*`{name}`.* \|", page, re.M)] == []
+    assert sorted(key.partition(".")[2] for key in texts if key.startswith("webhook_event.")) == sorted(
+        [*known, *EVENT_AREAS]
+    )
+    assert [
+        name for name in (*CHANNEL_EVENTS, *EVENT_AREAS) if not re.search(rf"^\| .*`{name}`.* \|", page, re.M)
+    ] == []
+
+
+def test_an_event_of_a_workspace_has_a_body_an_example_of_it_and_an_area() -> None:
+    root = "v2/openapi.yaml"
+    operation = document(root)["paths"]["/webhook_subscriptions.json"]["post"]
+    bodies = [
+        request["post"]["requestBody"]["content"]["application/json"]
+        for callback in operation["callbacks"].values()
+        for request in callback.values()
+    ]
+    examples = {name: each["value"] for body in bodies for name, each in body["examples"].items()}
+    wrong = [complaints(root, body["schema"], each["value"]) for body in bodies for each in body["examples"].values()]
+
+    assert SCHEMAS["WorkspaceEventType"]["enum"] == list(EVENT_AREAS) == list(examples)
+    assert sorted(name for names in OF_WORKSPACE.values() for name in names) == sorted(EVENT_AREAS)
+    assert [each["type"] for each in examples.values()] == list(examples)
+    assert [each for each in wrong if each] == []
 
 
 def test_mirrors_are_told_of_what_the_contract_names() -> None:
     assert SCHEMAS["DeletionType"]["enum"] == sorted(KINDS)
 
 
-@pytest.mark.parametrize(("root", "events"), [("v1/openapi.yaml", EVENTS), ("v2/openapi.yaml", (*EVENTS, RESTHOOK))])
+@pytest.mark.parametrize(
+    ("root", "events"), [("v1/openapi.yaml", EVENTS), ("v2/openapi.yaml", (*EVENTS, RESTHOOK, *OF_WORKSPACE))]
+)
 def test_every_event_is_a_callback_of_what_leads_to_it(root: str, events: tuple[str, ...]) -> None:
     called = [
         follow(callback, document(root))

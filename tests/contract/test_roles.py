@@ -27,7 +27,8 @@ MAY = {
         "administrator": (
             "act_on_user change_channel_settings change_workspace_settings create_data_request "
             "create_invitation delete_invitation list_audit_events list_channel_settings list_data_requests "
-            "list_invitations read_channel_release release_channel rotate_webhook_secret write_webhook_receiver"
+            "list_invitations read_channel_release release_channel rotate_webhook_secret write_webhook_receiver "
+            "create_webhook_subscription delete_webhook_subscription"
         ),
         "administrator editor viewer agent": (
             "check_contact_query follow_changes list_contact_notes list_conversations list_saved_replies "
@@ -50,6 +51,7 @@ MAY = {
             "list_contact_imports "
             "list_deliveries "
             "list_exports list_resthook_events list_resthook_subscribers list_resthooks list_webhook_receivers "
+            "read_webhook_event_types "
             "merge_contact_doubles merge_contacts upsert_contacts preview_broadcast read_delivery "
             "read_delivery_ledger "
             "delete_trigger write_trigger "

@@ -46,7 +46,6 @@ DEEDS: dict[tuple[str, str], list[str]] = {
     ("act_on_contacts", "expire"): [],
     ("act_on_contacts", "archive"): [],
     ("act_on_contacts", "archive_messages"): [],
-    ("act_on_contacts", "restore_messages"): [],
     ("act_on_contacts", "delete"): ["delete_contact"],
     ("act_on_messages", "label"): ["write_label"],
     ("act_on_messages", "unlabel"): [],

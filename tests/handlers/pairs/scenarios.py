@@ -266,6 +266,8 @@ SUBSCRIBERS = Scenario(
 def begin_receivers(api: Api) -> Names:
     """A subscriber with a delivery that failed because it was switched off."""
     names = begin_subscribers(api)
+    subscription = {"url": "https://example.org/crm", "events": ["contact.created"]}
+    names |= {"subscription": str(api.post(f"{V2}/webhook_subscriptions.json", subscription).json()["id"])}
     receiver = {"receiver": names["subscriber"]}
     made = api.post(f"{V2}/webhook_tests.json", {}, **receiver).json()["delivery"]
     for is_on in (False, True):
@@ -282,6 +284,10 @@ RECEIVERS = Scenario(
         "test": post(f"{V2}/webhook_tests.json", {}, receiver="{subscriber}"),
         "send again": post(f"{V2}/delivery_actions.json", {"action": "resend", "deliveries": ["{delivery}"]}),
         "unsubscribe": delete(f"{V2}/resthook_subscribers.json", id="{subscriber}"),
+        "subscribe": post(
+            f"{V2}/webhook_subscriptions.json", {"url": "https://example.org/2", "events": ["run.completed"]}
+        ),
+        "end": delete(f"{V2}/webhook_subscriptions.json", id="{subscription}"),
     },
     (f"{V2}/webhook_receivers.json", f"{V2}/deliveries.json"),
 )

@@ -17,17 +17,7 @@ PATH = "/api/v2/contact_actions.json"
 CONTACTS = "/api/v2/contacts.json"
 LABELS = "/api/v2/labels.json"
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
-ACTIONS = [
-    "add",
-    "remove",
-    "block",
-    "unblock",
-    "interrupt",
-    "archive_messages",
-    "archive",
-    "restore_messages",
-    "delete",
-]
+ACTIONS = ["add", "remove", "block", "unblock", "interrupt", "archive_messages", "archive", "delete"]
 
 
 @pytest.fixture
@@ -91,24 +81,6 @@ class TestActOnContacts:
         assert act(api, action, amina) == 204
 
         assert api.results(LABELS)[0]["count"] == 2
-
-    def test_restored_messages_are_those_of_the_contact_that_are_archived_and_labels_count_them(
-        self, api: Api, database: Database, workspace: Workspace, amina: str
-    ) -> None:
-        bosco = make_contact(database, workspace, "+250788000222", name="Bosco")
-        ids = [*make_messages(database, workspace, amina, 3), *make_messages(database, workspace, bosco, 2)]
-        make_named(database, workspace, label, ["Complaint"])
-        messages = "/api/v2/message_actions.json"
-        api.post(messages, {"messages": ids, "action": "label", "label": "Complaint"})
-        api.post(messages, {"messages": ids[1:4], "action": "archive"})
-        api.post(messages, {"messages": ids[:1], "action": "delete"})
-
-        assert (act(api, "restore_messages", amina), act(api, "restore_messages", amina)) == (204, 204)
-
-        shown = {each["id"]: each["visibility"] for each in api.results("/api/v2/messages.json")}
-        archived = {each["id"] for each in api.results("/api/v2/messages.json", folder="archived")}
-        assert (shown.get(ids[1]), shown.get(ids[2]), archived) == ("visible", "visible", {ids[3]})
-        assert api.results(LABELS)[0]["count"] == 3
 
     @pytest.mark.parametrize("action", ACTIONS)
     def test_one_unknown_contact_refuses_the_whole_action(self, api: Api, amina: str, nurses: str, action: str) -> None:
