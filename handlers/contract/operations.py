@@ -61,6 +61,7 @@ class OperationRules:
     lookup_is_needed: bool
     parameters: Mapping[str, Parameter]
     body: Schema | None
+    strict_body: Schema | None
     verbatim_fields: frozenset[str]
     is_upload: bool
     is_setting_up: bool
@@ -183,6 +184,7 @@ def _compile(
             part["name"]: Parameter.compile(part, components, named) for part in definitions if part["in"] == "query"
         },
         body=Schema(content[JSON_TYPE]["schema"], named) if JSON_TYPE in content else None,
+        strict_body=Schema(content[JSON_TYPE]["schema"], named, is_closed=True) if JSON_TYPE in content else None,
         verbatim_fields=_verbatim_fields(content, components),
         is_setting_up=bool(operation.get("x-sets-up")),
         changes_credentials=bool(operation.get("x-changes-credentials")),

@@ -30,6 +30,8 @@ DROPPED = {
     "not",
 }
 """`not` says in the contract which fields exclude or need each other; handlers check that with better messages."""
+AS_GIVEN = ("enum", "default", "required")
+"""Keywords of a schema whose values are no schemas."""
 LANGUAGE = re.compile(r"[a-zA-Z]{3}\Z")
 
 KIND_CODES = {
@@ -94,6 +96,8 @@ LOST_PLUS = re.compile(r"([Tt][0-9:.,]+) ([0-9]{2}:?[0-9]{2})\Z")
 TRUE_WORDS = {"true", "y", "yes", "1"}
 TIME_PARAMETERS = ("before", "after", "modified_after")
 LONGEST_LIST = 100
+MOST_NAMED = 20
+"""Parameters that an error names."""
 DEEPEST_STEPS = 4
 """A field and the three levels in it of the contract's `FieldProblem`."""
 PLACES = {"cursor": "This cursor is not valid.", "page": "This page does not exist."}
@@ -115,7 +119,7 @@ def draft4(schema: object) -> Any:
         if key == "properties":
             result[key] = {name: draft4(part) for name, part in value.items()}
         else:
-            result[key] = value if key in ("enum", "default", "required") else draft4(value)
+            result[key] = value if key in AS_GIVEN else draft4(value)
     return _with_null(result) if result.pop("nullable", False) else result
 
 
@@ -199,12 +203,13 @@ def _explain_best_branch(branches: list[list[Any]], path: list[Any]) -> list[tup
 class Schema:
     """A schema of one contract document; its references lead to the document's named schemas (draft 4 already). It is
     compiled when first used, only with the named schemas that it reaches: hundreds of schemas, each with a copy of all,
-    would use hundreds of megabytes in every process.
+    would use hundreds of megabytes in every process. One that `is_closed` accepts no properties but those it names.
     """
 
-    def __init__(self, schema: Mapping[str, Any], named: Mapping[str, Any]) -> None:
+    def __init__(self, schema: Mapping[str, Any], named: Mapping[str, Any], *, is_closed: bool = False) -> None:
         self._schema = schema
         self._named = named
+        self._is_closed = is_closed
 
     @cached_property
     def _validator(self) -> Any:
@@ -213,6 +218,11 @@ class Schema:
         if "$ref" in part:
             part = {"allOf": [{"$ref": part["$ref"]}]}
         document = {**part, "components": {"schemas": _reach(part, self._named)}}
+        if self._is_closed:
+            document = {
+                **_closed(part),
+                "components": {"schemas": {name: _closed(each) for name, each in _reach(part, self._named).items()}},
+            }
         return jsonschema_rs.Draft4Validator(document, validate_formats=True, formats=formats)
 
     def accepts(self, value: object) -> bool:
@@ -231,6 +241,20 @@ class Schema:
                 _place(found, *_within_depth(path or ["non_field_errors"], text))
                 kinds.add(KIND_CODES.get(kind, ""))
         return found, kinds.pop() if len(kinds) == 1 else ""
+
+
+def _closed(schema: Any) -> Any:
+    """A schema whose objects have no other properties than it names, but for those that say what others are."""
+    if isinstance(schema, list):
+        return [_closed(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    result = {key: _closed(value) for key, value in schema.items() if key not in (*AS_GIVEN, "properties")}
+    result |= {key: schema[key] for key in AS_GIVEN if key in schema}
+    if "properties" in schema:
+        result["properties"] = {name: _closed(part) for name, part in schema["properties"].items()}
+        result.setdefault("additionalProperties", False)
+    return result
 
 
 class Unset:
@@ -417,6 +441,14 @@ def check_lookups(values: Mapping[str, Any], parameters: Mapping[str, Parameter]
         raise Refused(f"Use only one of these parameters: {', '.join(given)}.")
     if needed and lookups and not given:
         raise Refused(f"One of these parameters is required: {', '.join(lookups)}.")
+
+
+def check_known(query_string: bytes, parameters: Collection[str]) -> None:
+    """Raises Refused, which names them, if there are other parameters than these."""
+    sent = dict.fromkeys(name for name, _ in parse_qsl(query_string.decode("latin-1"), keep_blank_values=True))
+    unknown = [name[:64] for name in sent if name not in parameters]
+    if unknown:
+        raise Refused(f"Unknown parameters: {', '.join(unknown[:MOST_NAMED])}.")
 
 
 def check_members(names: Sequence[str], known: Collection[str]) -> None:

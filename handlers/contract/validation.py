@@ -1,5 +1,6 @@
 """Validators with compiled schemas that replace Connexion's (by its documented `validator_map`)."""
 
+import re
 from typing import Any
 
 import anyio.to_thread
@@ -11,11 +12,13 @@ from handlers.asgi.strict_json import StrictJsonError, parse_strict
 from handlers.asgi.uploads import in_threads, receive_upload
 from handlers.auth import rules_of
 from handlers.contract.operations import FIELDS
-from handlers.contract.schemas import check_lookups, check_members, read_query
+from handlers.contract.schemas import check_known, check_lookups, check_members, read_query
 from handlers.request import context_of
 from persistence.errors import InvalidInput
 from persistence.sql.columns import new_uuid
 
+STRICT = re.compile(rb"(?:^|,)\s*handling\s*=\s*\"?strict\"?\s*(?=[,;]|$)", re.IGNORECASE)
+"""In the header Prefer."""
 DEEPEST = 4
 """Levels of keys in a 400."""
 MOST_VALUES = 1_000_000
@@ -34,6 +37,8 @@ class QueryValidator:
         rules = rules_of(scope)
         if rules.generation == "relay":
             return  # requests of phones are read leniently, by their handlers
+        if is_strict(scope):
+            check_known(scope["query_string"], rules.parameters)
         values = read_query(scope["query_string"], rules.parameters)
         check_lookups(values, rules.parameters, needed=rules.lookup_is_needed)
         if rules.members and FIELDS in values:
@@ -52,7 +57,7 @@ class JsonBodyValidator:
         if rules.generation == "relay":
             return receive, scope  # requests of phones are read leniently, by their handlers
         receive = await read_json(scope)
-        schema = rules.body
+        schema = rules.strict_body if is_strict(scope) else rules.body
         given = context.json
         if not isinstance(given, dict):
             raise InvalidInput.across("The request body must be a JSON object.")
@@ -82,6 +87,14 @@ class UploadValidator:
         # Connexion would read the form too if it got it.
         headers = [pair for pair in scope["headers"] if pair[0].lower() != b"content-type"]
         return replay(b"", receive), {**scope, "headers": headers}
+
+
+def is_strict(scope: Scope) -> bool:
+    """Whether the client wants to hear of parameters and body fields that the service does not know, instead of having
+    them ignored (RFC 7240, 4.4). Requests of generation 1 are read as they always were.
+    """
+    given = [value for name, value in scope["headers"] if name == b"prefer"]
+    return bool(given) and rules_of(scope).generation == "v2" and STRICT.search(b",".join(given)) is not None
 
 
 async def read_json(scope: Scope) -> Receive:
