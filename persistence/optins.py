@@ -1,5 +1,7 @@
 """Opt-ins: subjects that contacts can agree to receive messages about."""
 
+from sqlalchemy import delete
+
 from persistence.database import Transaction
 from persistence.lists import ListSpec
 from persistence.pages import Order
@@ -24,3 +26,10 @@ def rename_optin(tx: Transaction, workspace_id: int, uuid: str, name: str) -> in
     """Rename an opt-in; returns its id. Raises RecordMissing, or InvalidInput for a bad or taken name."""
     hold_workspace(tx, workspace_id)
     return rename_record(tx, workspace_id, optin, require_id(tx, workspace_id, optin, uuid), name)
+
+
+def delete_optin(tx: Transaction, workspace_id: int, uuid: str) -> None:
+    """Delete an opt-in; nothing refers to it, because flows no longer ask for opt-ins. Raises RecordMissing."""
+    hold_workspace(tx, workspace_id)
+    optin_id = require_id(tx, workspace_id, optin, uuid)
+    tx.execute(delete(optin).where(optin.c.workspace_id == workspace_id, optin.c.id == optin_id))

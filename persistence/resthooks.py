@@ -23,11 +23,11 @@ from persistence.deliveries.settings import (
     forget_settings,
     switch_on,
 )
-from persistence.errors import InvalidInput, RecordMissing
+from persistence.errors import InUse, InvalidInput, RecordMissing
 from persistence.lists import Condition, ListQuery, ListSpec, belongs_to, equals, reversible
 from persistence.pages import Order
 from persistence.records import Record
-from persistence.sql.names import must_exist
+from persistence.sql.names import check_room, must_exist
 from persistence.stamps import changes_of, stamped
 from persistence.tables.deliveries import (
     FAILED,
@@ -40,6 +40,7 @@ from persistence.tables.deliveries import (
     webhook_receiver,
     webhook_trouble,
 )
+from persistence.workspaces.records import hold_workspace
 
 SLUG = re.compile(r"[a-z0-9_\-]+\Z")
 
@@ -104,6 +105,34 @@ def ensure_resthook(tx: Transaction, workspace_id: int, slug: str) -> int:
         raise InvalidInput.on("resthook", f"1 to {SLUG_LENGTH} letters, digits, hyphens and underscores.")
     times = {"created_on": tx.now, "modified_on": stamped(tx, resthook, workspace_id)}
     return tx.insert(resthook, workspace_id=workspace_id, slug=slug, **times)
+
+
+def create_resthook(tx: Transaction, workspace_id: int, slug: str) -> int:
+    """Create a resthook; returns its id. Raises InvalidInput for a bad or taken slug, LimitReached at the workspace's
+    limit."""
+    hold_workspace(tx, workspace_id)
+    if find_resthook(tx, workspace_id, slug) is not None:
+        raise InvalidInput.on("resthook", "This resthook exists already.", "taken")
+    check_room(tx, workspace_id, resthook)
+    return ensure_resthook(tx, workspace_id, slug)
+
+
+def delete_resthook(tx: Transaction, workspace_id: int, slug: str) -> None:
+    """Delete a resthook and its events; a flow that triggers it later makes it anew. Raises RecordMissing, and InUse
+    while it has subscribers.
+    """
+    resthook_id = find_resthook(tx, workspace_id, slug)
+    if resthook_id is None:
+        raise RecordMissing
+    mine = (resthook.c.workspace_id == workspace_id) & (resthook.c.id == resthook_id)
+    # Waits for transactions that subscribe or trigger it.
+    tx.execute(select(resthook.c.id).where(mine).with_for_update())
+    theirs = (resthook_subscriber.c.workspace_id == workspace_id) & (resthook_subscriber.c.resthook_id == resthook_id)
+    if number := tx.execute(select(func.count()).where(theirs)).scalar_one():
+        raise InUse(f"This resthook has {number} subscribers: end their subscriptions first.")
+    events = (resthook_event.c.workspace_id == workspace_id) & (resthook_event.c.resthook_id == resthook_id)
+    tx.execute(delete(resthook_event).where(events))
+    tx.execute(delete(resthook).where(mine))
 
 
 def touch_resthooks(tx: Transaction, workspace_id: int, resthook_ids: list[int]) -> None:

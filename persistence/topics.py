@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping
 
-from sqlalchemy import select, update
+from sqlalchemy import delete, select, update
 
 from persistence.database import Transaction
+from persistence.errors import InUse
 from persistence.lists import ListSpec, NewRecord, insert_new
 from persistence.pages import Order
 from persistence.records import Record
 from persistence.sql.names import check_new, find_id, name_key, rename_record, require_editable
-from persistence.tables.contacts import topic
+from persistence.tables.contacts import ticket, ticket_event, topic
+from persistence.usages import FLOW, list_usages, tell_living
 from persistence.workspaces.records import hold_workspace
 
 GENERAL = "General"
@@ -63,6 +65,25 @@ def rename_topic(tx: Transaction, workspace_id: int, uuid: str, name: str) -> in
     hold_workspace(tx, workspace_id)
     topic_id = require_editable(tx, workspace_id, topic, uuid)
     return rename_record(tx, workspace_id, topic, topic_id, name)
+
+
+def delete_topic(tx: Transaction, workspace_id: int, uuid: str) -> None:
+    """Delete a topic without tickets. Raises RecordMissing or SystemRecord, and InUse while tickets have it, or a flow
+    that is not archived uses it.
+    """
+    hold_workspace(tx, workspace_id)
+    topic_id = require_editable(tx, workspace_id, topic, uuid)
+    if users := tell_living(list_usages(tx, workspace_id, "topic", uuid), FLOW):
+        raise InUse(f"This topic is used by {users}: change or archive them first.")
+    mine = (topic.c.workspace_id == workspace_id) & (topic.c.id == topic_id)
+    # Waits for transactions that bring tickets into the topic.
+    tx.execute(select(topic.c.id).where(mine).with_for_update())
+    theirs = (ticket.c.workspace_id == workspace_id) & (ticket.c.topic_id == topic_id)
+    if tx.execute(select(ticket.c.id).where(theirs).limit(1)).first() is not None:
+        raise InUse("Tickets have this topic: give them another one first.")
+    history = (ticket_event.c.workspace_id == workspace_id) & (ticket_event.c.topic_id == topic_id)
+    tx.execute(update(ticket_event).where(history).values(topic_id=None))
+    tx.execute(delete(topic).where(mine))
 
 
 def count_tickets(tx: Transaction, workspace_id: int, changes: Mapping[int, tuple[int, int]]) -> None:

@@ -2,6 +2,7 @@
 
 from handlers.answers import Answer, ListAnswer, created_record, no_content
 from handlers.request import Request
+from persistence import resthooks
 from persistence import resthooks as resthook_subscribers
 from persistence.resthooks import RESTHOOK_EVENTS, RESTHOOKS
 
@@ -10,6 +11,16 @@ list_resthooks = ListAnswer(RESTHOOKS)
 list_resthook_events = ListAnswer(RESTHOOK_EVENTS)
 
 list_resthook_subscribers = ListAnswer(resthook_subscribers.SUBSCRIBERS)
+
+
+def create_resthook(request: Request) -> Answer:
+    slug = request.body["resthook"]
+    return created_record(request, RESTHOOKS, resthooks.create_resthook(request.tx, request.workspace.id, slug))
+
+
+def delete_resthook(request: Request, *, resthook: str) -> Answer:
+    resthooks.delete_resthook(request.tx, request.workspace.id, resthook)
+    return no_content()
 
 
 def create_resthook_subscriber(request: Request) -> Answer:

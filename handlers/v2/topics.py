@@ -1,6 +1,6 @@
 """`/api/v2/topics.json`."""
 
-from handlers.answers import Answer, ListAnswer, changed_record, inserted_record
+from handlers.answers import Answer, ListAnswer, changed_record, inserted_record, no_content
 from handlers.request import Request
 from persistence import topics
 
@@ -12,3 +12,8 @@ def write_topic(request: Request, *, uuid: str | None = None) -> Answer:
     if uuid is None:
         return inserted_record(request, topics.TOPICS, topics.new_topic(request.tx, request.workspace.id, name))
     return changed_record(request, topics.TOPICS, topics.rename_topic(request.tx, request.workspace.id, uuid, name))
+
+
+def delete_topic(request: Request, *, uuid: str) -> Answer:
+    topics.delete_topic(request.tx, request.workspace.id, uuid)
+    return no_content()

@@ -249,6 +249,7 @@ ticket_event = numbered_table(
     "ticket_event",
     TicketEventColumns,
     Index("ix_ticket_event_ticket", "ticket_id", "created_on", "id"),
+    partial_index("ix_ticket_event_topic", "topic_id", where="topic_id IS NOT NULL"),
     info=policy("what happened to a ticket", erased="apart"),
 )
 """The history of tickets: who did what, with the new value."""

@@ -209,8 +209,11 @@ KINDS = {
         "persistence.optins.OPTINS",
         create=_created("persistence.optins.create_optin"),
         change=_renamed("persistence.optins.rename_optin"),
+        delete=_deleted("persistence.optins.delete_optin"),
     ),
-    "resthook": Kind("persistence.resthooks.RESTHOOKS", "slug"),
+    "resthook": Kind(
+        "persistence.resthooks.RESTHOOKS", "slug", delete=_deleted("persistence.resthooks.delete_resthook")
+    ),
     "start": Kind("persistence.flow_starts.flow_starts.STARTS"),
     "template": Kind("persistence.templates.TEMPLATES", create=_create_template),
     "ticketer": Kind(
@@ -223,6 +226,7 @@ KINDS = {
         "persistence.topics.TOPICS",
         create=_created("persistence.topics.create_topic"),
         change=_renamed("persistence.topics.rename_topic"),
+        delete=_deleted("persistence.topics.delete_topic"),
     ),
     "trigger": Kind("persistence.triggers.records.TRIGGERS"),
 }

@@ -168,6 +168,7 @@ TOPIC = Noun(
     listing("the topics of a workspace"),
     showing("topic"),
     renaming("topic"),
+    deletion("topic", ""),
 )
 GLOBAL = Noun(
     "global",
@@ -199,6 +200,7 @@ OPTIN = Noun(
     listing("the opt-ins of a workspace"),
     showing("optin"),
     renaming("optin"),
+    deletion("optin", ""),
 )
 
 
@@ -348,6 +350,7 @@ RESTHOOK = Noun(
     ),
     listing("the resthooks of a workspace"),
     showing("resthook", "slug", "new-birth"),
+    deletion("resthook", " with its events", "slug", "new-birth"),
 )
 TICKET = Noun(
     "ticket",

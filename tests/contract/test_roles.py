@@ -54,7 +54,7 @@ MAY = {
             "read_webhook_event_types "
             "merge_contact_doubles merge_contacts upsert_contacts preview_broadcast read_delivery "
             "read_delivery_ledger "
-            "delete_trigger write_trigger "
+            "create_resthook delete_optin delete_resthook delete_topic delete_trigger write_trigger "
             "renumber_contacts send_channel_test send_webhook_test upload_contact_import write_campaign "
             "write_campaign_event write_field write_global write_group write_label write_topic"
         ),

@@ -121,13 +121,16 @@ TOPICS = Scenario(
         "create": post(f"{V2}/topics.json", {"name": "Support"}),
         "change": post(f"{V2}/topics.json", {"name": "Support"}, uuid="{topic}"),
         "change to another": post(f"{V2}/topics.json", {"name": "Billing"}, uuid="{topic}"),
+        "delete": delete(f"{V2}/topics.json", uuid="{topic}"),
     },
     (f"{V2}/topics.json",),
 )
 
 OPTINS = Scenario(
-    lambda api: {},
+    lambda api: {"optin": uuid_of_new(api, f"{V2}/optins.json", {"name": "Tips"})},
     {
+        "change": post(f"{V2}/optins.json", {"name": "News"}, uuid="{optin}"),
+        "delete": delete(f"{V2}/optins.json", uuid="{optin}"),
         "create": post(f"{V2}/optins.json", {"name": "News"}),
         "create another": post(f"{V2}/optins.json", {"name": "Offers"}),
     },
@@ -258,6 +261,8 @@ SUBSCRIBERS = Scenario(
             f"{V2}/resthook_subscribers.json", {"resthook": "visits", "target_url": "https://example.org/first"}
         ),
         "delete": delete(f"{V2}/resthook_subscribers.json", id="{subscriber}"),
+        "create resthook": post(f"{V2}/resthooks.json", {"resthook": "births"}),
+        "delete resthook": delete(f"{V2}/resthooks.json", resthook="visits"),
     },
     (f"{V2}/resthook_subscribers.json", f"{V2}/resthooks.json"),
 )

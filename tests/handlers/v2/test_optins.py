@@ -40,3 +40,19 @@ class TestCreateOptin:
                 create_optin(tx, workspace.id, f"Opt-in {number}")
 
         assert api.post(PATH, {"name": "One more"}).status_code == 409
+
+
+class TestChangeOptin:
+    def test_an_optin_is_renamed_by_uuid(self, api: Api) -> None:
+        made = api.post(PATH, {"name": "News"}).json()
+
+        response = api.post(PATH, {"name": "Offers"}, uuid=made["uuid"])
+
+        assert (response.status_code, response.json()) == (200, made | {"name": "Offers"})
+        assert api.post(PATH, {"name": "Tips"}, uuid="00000000-0000-4000-8000-000000000000").status_code == 404
+
+    def test_an_optin_is_deleted(self, api: Api) -> None:
+        uuid = api.post(PATH, {"name": "News"}).json()["uuid"]
+
+        assert [api.delete(PATH, uuid=uuid.upper()).status_code for _ in range(2)] == [204, 404]
+        assert api.results(PATH) == []

@@ -4,7 +4,7 @@ import pytest
 
 from persistence.database import Database
 from persistence.errors import InvalidInput
-from persistence.resthooks import ensure_resthook
+from persistence.resthooks import ensure_resthook, record_resthook_event
 from persistence.workspaces.records import Workspace
 from tests.api import Api
 
@@ -40,3 +40,36 @@ class TestMakingResthooks:
     def test_a_bad_slug_is_refused(self, database: Database, workspace: Workspace, slug: str) -> None:
         with pytest.raises(InvalidInput):
             add_resthook(database, workspace, slug)
+
+    def test_a_resthook_is_made_by_hand_once(self, api: Api) -> None:
+        made = api.post(PATH, {"resthook": " New-Birth "})
+
+        assert (made.status_code, made.json()["resthook"]) == (201, "new-birth")
+        for taken in ("new-birth", "NEW-BIRTH", "a b", ""):
+            response = api.post(PATH, {"resthook": taken})
+            assert (response.status_code, list(response.json())) == (400, ["resthook"])
+        assert api.results(PATH) == [made.json()]
+
+    def test_a_workspace_makes_at_most_250_by_hand(self, api: Api, database: Database, workspace: Workspace) -> None:
+        with database.writing() as tx:
+            for number in range(250):
+                ensure_resthook(tx, workspace.id, f"hook-{number}")
+
+        assert api.post(PATH, {"resthook": "one-more"}).status_code == 409
+
+
+class TestDeletingResthooks:
+    def test_a_resthook_without_subscribers_is_deleted_with_its_events(
+        self, api: Api, database: Database, workspace: Workspace
+    ) -> None:
+        add_resthook(database, workspace, "birth")
+        made = api.post(SUBSCRIBERS, {"resthook": "birth", "target_url": "https://hooks.example.org/b"}).json()
+        with database.writing() as tx:
+            record_resthook_event(tx, workspace.id, "birth", {"a": 1})
+
+        refused = api.delete(PATH, resthook="birth")
+        assert refused.status_code == 400
+        assert api.delete(SUBSCRIBERS, id=made["id"]).status_code == 204
+        assert [api.delete(PATH, resthook="Birth").status_code for _ in range(2)] == [204, 404]
+
+        assert api.results(PATH) == api.results("/api/v2/resthook_events.json") == []

@@ -6,6 +6,7 @@ from persistence.database import Database
 from persistence.topics import create_topic
 from persistence.workspaces.records import Workspace
 from tests.api import Api
+from tests.factories import make_contact
 
 PATH = "/api/v2/topics.json"
 
@@ -63,3 +64,34 @@ class TestWriteTopic:
 
         assert api.post(PATH, {"name": "The fiftieth"}).status_code == 201
         assert api.post(PATH, {"name": "One more"}).status_code == 409
+
+
+class TestDeleteTopic:
+    def test_a_topic_without_tickets_is_deleted(self, api: Api) -> None:
+        uuid = api.post(PATH, {"name": "Billing"}).json()["uuid"]
+
+        assert [api.delete(PATH, uuid=uuid.upper()).status_code for _ in range(2)] == [204, 404]
+        assert [topic["name"] for topic in api.results(PATH)] == ["General"]
+
+    def test_the_topic_general_stays(self, api: Api) -> None:
+        (general,) = api.results(PATH)
+
+        assert api.delete(PATH, uuid=general["uuid"]).status_code == 403
+
+    def test_a_topic_of_tickets_is_deleted_when_they_have_another(self, api: Api) -> None:
+        """Their history, in which they had it, stays."""
+        uuid = api.post(PATH, {"name": "Billing"}).json()["uuid"]
+        (general,) = [each["uuid"] for each in api.results(PATH) if each["system"]]
+        contact = make_contact(api.database, api.workspace)
+        ticket = api.post("/api/v2/tickets.json", {"contact": contact, "topic": uuid}).json()["uuid"]
+        move = {"tickets": [ticket], "action": "change_topic"}
+
+        refused = api.delete(PATH, uuid=uuid)
+        assert refused.status_code == 400
+        assert refused.json()["detail"] == "Tickets have this topic: give them another one first."
+        for topic in (general, uuid, general):
+            assert api.post("/api/v2/ticket_actions.json", {**move, "topic": topic}).status_code == 204
+        assert api.delete(PATH, uuid=uuid).status_code == 204
+
+        shown = [each.get("ticket_event") for each in api.results("/api/v2/contact_timeline.json", contact=contact)]
+        assert [each["type"] for each in shown if each] == [*["topic_changed"] * 3, "opened"]

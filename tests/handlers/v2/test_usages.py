@@ -97,6 +97,16 @@ def test_what_is_archived_is_told_too_and_keeps_nothing(api: Api, flow: str) -> 
     assert api.delete(f"{V2}/globals.json", key="clinic").status_code == 204
 
 
+def test_a_topic_that_a_living_flow_uses_is_not_deleted(api: Api, flow: str) -> None:
+    uuid = uuid_named(api, "topics", "Billing")
+
+    refused = api.delete(f"{V2}/topics.json", uuid=uuid)
+    assert refused.status_code == 400
+    assert 'the flow "Welcome"' in refused.json()["detail"]
+    assert api.post(f"{V2}/flow_actions.json", {"flows": [flow], "action": "archive"}).status_code == 204
+    assert api.delete(f"{V2}/topics.json", uuid=uuid).status_code == 204
+
+
 @pytest.mark.parametrize("record", [NOWHERE, "no-uuid", "fields.none", "globals.", "due_date"])
 def test_an_unknown_record_is_not_found(api: Api, record: str) -> None:
     assert api.get(PATH, record=record).status_code == 404

@@ -273,6 +273,7 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
     ("topic", "list"): ("--workspace {workspace}",),
     ("topic", "show"): ("--workspace {workspace} {topic}",),
     ("topic", "change"): ("--workspace {workspace} --name Wellness {topic}",),
+    ("topic", "delete"): ("--workspace {workspace} --yes Spare",),
     ("global", "list"): ("--workspace {workspace}",),
     ("global", "show"): ("--workspace {workspace} hotline",),
     ("global", "change"): (
@@ -287,6 +288,7 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
     ("optin", "list"): ("--workspace {workspace}",),
     ("optin", "change"): ("--workspace {workspace} --name Hints {optin}",),
     ("optin", "show"): ("--workspace {workspace} {optin}",),
+    ("optin", "delete"): ("--workspace {workspace} --yes {optin}",),
     ("ticketer", "list"): ("--workspace {workspace}",),
     ("ticketer", "change"): ("--workspace {workspace} --name 'Desk 2' {ticketer}",),
     ("ticketer", "show"): ("--workspace {workspace} {ticketer}",),
@@ -300,6 +302,7 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
     ("template", "show"): ("--workspace {workspace} {template}",),
     ("resthook", "show"): ("--workspace {workspace} old-birth",),
     ("resthook", "list"): ("--workspace {workspace}",),
+    ("resthook", "delete"): ("--workspace {workspace} --yes spare-birth",),
     ("ticket", "list"): ("--workspace {workspace}",),
     ("ticket", "change"): (
         "--workspace {workspace} --assignee {administrator} --topic {topic} {ticket}",

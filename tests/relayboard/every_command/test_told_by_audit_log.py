@@ -12,6 +12,7 @@ from tests.relayboard.every_command.world import World
 
 CREATED, CHANGED, DELETED = "created", "changed", "deleted"
 NAMED = ("group", "label", "topic", "field", "global", "optin", "ticketer", "classifier", "campaign")
+DELETED_NAMED = ("group", "label", "field", "global", "topic", "optin", "resthook")
 TOLD: dict[Leaf, tuple[str, str]] = {
     ("workspace", "change"): ("workspace", CHANGED),
     ("user", "create"): ("users", CREATED),
@@ -39,11 +40,15 @@ TOLD: dict[Leaf, tuple[str, str]] = {
     ("flow", "change"): ("flows", CHANGED),
     ("flow", "archive"): ("flows", CHANGED),
     ("trigger", "create"): ("triggers", CREATED),
+    ("trigger", "change"): ("triggers", CHANGED),
     ("trigger", "archive"): ("triggers", CHANGED),
+    ("trigger", "restore"): ("triggers", CHANGED),
+    ("trigger", "delete"): ("triggers", DELETED),
     ("campaign", "archive"): ("campaigns", CHANGED),
+    ("campaign", "restore"): ("campaigns", CHANGED),
     **{(noun, "create"): (f"{noun}s", CREATED) for noun in NAMED},
     **{(noun, "change"): (f"{noun}s", CHANGED) for noun in NAMED},
-    **{(noun, "delete"): (f"{noun}s", DELETED) for noun in ("group", "label", "field", "global")},
+    **{(noun, "delete"): (f"{noun}s", DELETED) for noun in DELETED_NAMED},
 }
 NEEDED = (("contact", "create"),)
 """What another command needs first."""

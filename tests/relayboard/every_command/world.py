@@ -109,6 +109,8 @@ def made_world(service: RunningService, folder: Path) -> Iterator[World]:
         names["topic"] = (
             tx.execute(topic.select().where(topic.c.id == create_topic(tx, workspace.id, "Health"))).one().uuid
         )
+        create_topic(tx, workspace.id, "Spare")
+        ensure_resthook(tx, workspace.id, "spare-birth")
         create_field(tx, workspace.id, "Age", "number")
         create_field(tx, workspace.id, "Village", "text")
         ensure_resthook(tx, workspace.id, "old-birth")
