@@ -1,5 +1,7 @@
 """Administrators and editors watch webhooks in a real browser."""
 
+import json
+
 from playwright.sync_api import expect
 
 from persistence.channels.channels import set_channel_webhook
@@ -58,3 +60,26 @@ def test_a_viewer_is_not_led_to_webhooks(somebody, clinic):
 
     expect(page.get_by_role("heading", name="Channels")).to_be_visible()
     expect(page.get_by_role("link", name="Webhooks")).to_have_count(0)
+
+
+def test_a_url_is_subscribed_to_events_and_told_of_them_until_it_is_deleted(somebody, clinic):
+    with receiving() as receiver:
+        page = sign_in(somebody, clinic, "administrator", place="deliveries")
+        page.get_by_role("button", name="Subscribe to events").click()
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_label("Address").fill(receiver.url)
+        for event in ("Contact created", "Message came"):
+            dialog.get_by_label(event, exact=True).check()
+        assert findings(page, "a subscription") == []
+        dialog.get_by_role("button", name="Subscribe to events").click()
+        expect(page.locator(".secret")).to_contain_text("whsec_")
+        page.get_by_role("dialog").get_by_role("button", name="Close").click()
+        card = page.locator(".receiver", has_text="Subscription to events")
+        expect(card).to_contain_text("Contact created, Message came")
+
+        clinic.service.post("/api/v2/contacts.json", {"name": "Told"})
+        assert receiver.wait_for(1)
+        assert json.loads(receiver.received[0].body)["data"]["name"] == "Told"
+        card.get_by_role("button", name="Delete").click()
+        page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+        expect(card).to_have_count(0)
