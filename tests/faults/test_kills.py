@@ -12,8 +12,10 @@ import requests
 from sqlalchemy import select
 
 from persistence.channels.channels import set_channel_webhook
+from persistence.deliveries.events import create_subscription
 from persistence.deliveries.outbox import count_deliveries
 from persistence.relayers.relayers import claim_phone
+from persistence.stamps import MESSAGE_FAILED, MESSAGE_RECEIVED, MESSAGE_SENT
 from persistence.tables.channels import channel
 from persistence.tables.messages import INCOMING, OUTGOING, message
 from relayboard.phone.phone import Phone
@@ -39,6 +41,16 @@ def service(database_url: str, tmp_path: Path) -> Iterator[RunningService]:
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
     made = Receiver()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def subscriber(service: RunningService) -> Iterator[Receiver]:
+    """A receiver that is told of the same messages by a subscription."""
+    made = Receiver()
+    with service.database.writing() as tx:
+        create_subscription(tx, service.workspace, made.url, [MESSAGE_RECEIVED, MESSAGE_SENT, MESSAGE_FAILED])
     yield made
     made.close()
 
@@ -167,7 +179,7 @@ def kill_amid(service: RunningService, name: str, count: Callable[[], int], enou
     service.start(name)
 
 
-def test_sms_survive_kills_each_exactly_once(service: RunningService, receiver: Receiver) -> None:
+def test_sms_survive_kills_each_exactly_once(service: RunningService, receiver: Receiver, subscriber: Receiver) -> None:
     phones = connect_phones(service, receiver)
     kills = Kills()
     relayers = [Relayer(service, phone, number, kills) for number, phone in enumerate(phones)]
@@ -185,10 +197,15 @@ def test_sms_survive_kills_each_exactly_once(service: RunningService, receiver: 
     assert stored_texts(service, OUTGOING) == answers
     assert [held.copies for phone in phones for held in phone.state.messages.values()] == [1] * ANSWERS
     wait_until(lambda: len(receiver.ids) == EVENTS, f"{EVENTS} events at the receiver", 300)
+    told = TEXTS + ANSWERS
+    wait_until(lambda: len(subscriber.ids) == told, f"{told} events at the subscriber", 300)
     with service.database.reading() as tx:
         ledger = count_deliveries(tx, service.workspace.id)
     assert ledger.failed == 0
-    assert ledger.pending + ledger.delivered == EVENTS
+    assert ledger.pending + ledger.delivered == EVENTS + told
+    assert Counter((each["type"], each["data"]["text"]) for each in subscriber.events) == Counter(
+        {**{(MESSAGE_RECEIVED, text): 1 for text in texts}, **{(MESSAGE_SENT, text): 1 for text in answers}}
+    )
     assert Counter(receiver.names()) == {"mo_sms": TEXTS, "mt_sent": ANSWERS, "mt_dlvd": ANSWERS}
 
 
