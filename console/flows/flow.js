@@ -1,7 +1,8 @@
 /** One flow: where its contacts are, what they answered, and what changed. */
 
 import { Icon } from "../parts/icons.js";
-import { Empty, Problem, Waiting } from "../parts/small.js";
+import { Menu } from "../parts/menu.js";
+import { Badge, Empty, Problem, Waiting } from "../parts/small.js";
 import { get } from "../shared/api.js";
 import { useChanges } from "../shared/changes.js";
 import { explain } from "../shared/explain.js";
@@ -10,6 +11,7 @@ import { may } from "../shared/session.js";
 import { number, t, word } from "../shared/texts.js";
 import { html, useEffect, useState } from "../shared/ui.js";
 import { Drawing } from "./drawing.js";
+import { FlowDialog, flowItems } from "./flow_forms.js";
 import { Results } from "./results.js";
 import { RevisionList } from "./revisions.js";
 import { StartDialog } from "./start_dialog.js";
@@ -23,7 +25,7 @@ export function FlowPage({ uuid, query }) {
   const [nodes, setNodes] = useState(/** @type {import("./drawing.js").FlowNode[]} */ ([]));
   const [figures, setFigures] = useState(/** @type {import("./drawing.js").Figures | null} */ (null));
   const [problem, setProblem] = useState("");
-  const [starting, setStarting] = useState(false);
+  const [asked, setAsked] = useState(/** @type {import("./page.js").Deed | null} */ (null));
   const count = async () => {
     const page = await get("flows", { uuid });
     setFigures(page.results.length ? await get("flow_figures", { uuid, days: Number(days) }) : null);
@@ -49,12 +51,14 @@ export function FlowPage({ uuid, query }) {
       <header class="page-header">
         <a class="button quiet icon-only" href=${link(["flows"])} aria-label=${t("act.back")}><${Icon} name="back" /></a>
         <h1>${flow.name}</h1><p class="faint">${word("flow_type", flow.type)}</p>
+        ${flow.archived && html`<${Badge}>${t("flows.archived")}<//>`}
         <span class="grows"></span>
         <select aria-label=${t("overview.period")} onChange=${(/** @type {any} */ event) => go(["flows", uuid], { days: event.target.value })}>
           ${PERIODS.map((each) => html`<option key=${each} value=${each} selected=${each === days}>${t("overview.days", { days: number(Number(each)) })}</option>`)}
         </select>
         ${may("list_exports") && html`<a class="button" href=${link(["exports"], { type: "runs", flow: uuid })}><${Icon} name="download" size=${16} /> ${t("exports.runs")}</a>`}
-        ${may("create_flow_start") && !flow.archived && html`<button type="button" class="primary" onClick=${() => setStarting(true)}><${Icon} name="play" size=${16} /> ${t("act.start")}</button>`}
+        ${may("create_flow_start") && !flow.archived && html`<button type="button" class="primary" onClick=${() => setAsked("start")}><${Icon} name="play" size=${16} /> ${t("act.start")}</button>`}
+        <${Menu} label=${t("flows.more", { name: flow.name })} items=${flowItems({ flow, onAsk: setAsked, onChange: () => count().catch(() => {}) })} />
       </header>
       <section class="card" aria-labelledby="drawing-title">
         <h2 id="drawing-title">${t("flows.drawing")}</h2>
@@ -64,7 +68,8 @@ export function FlowPage({ uuid, query }) {
       </section>
       <${Results} flow=${flow} figures=${figures} days=${Number(days)} />
       ${may("read_flow_revisions") && html`<${RevisionList} uuid=${uuid} modified=${flow.modified_on} />`}
-      ${starting && html`<${StartDialog} flow=${flow} onClose=${() => (setStarting(false), count().catch(() => {}))} />`}
+      ${asked === "start" && html`<${StartDialog} flow=${flow} onClose=${() => (setAsked(null), count().catch(() => {}))} />`}
+      ${asked && asked !== "start" && html`<${FlowDialog} deed=${asked} flow=${flow} onDone=${(/** @type {string} */ made) => (made === uuid ? load() : go(["flows", made]))} onClose=${() => setAsked(null)} />`}
     </main>
   `;
 }

@@ -26,6 +26,7 @@ PAGES = (
     "broadcasts/new",
     "flows",
     "flows/calendar",
+    "flows/import",
     "triggers",
     "campaigns",
     "channels",

@@ -31,6 +31,7 @@ WORDS = {
     "field_type": "fields/FieldType",
     "flow_type": "flows/FlowType",
     "folder": "conversations/ConversationFolder",
+    "import_change": "definitions/ImportChange",
     "import_status": "contact_imports/ContactImportStatus",
     "import_unread": "contact_imports/ContactImportUnread",
     "role": "users/Role",
