@@ -1,6 +1,4 @@
-"""`/api/v2/campaigns.json`, `campaign_actions.json`, `campaign_events.json`, `campaign_figures.json` and
-`contact_schedule.json`.
-"""
+"""`/api/v2/campaigns.json`, `campaign_actions.json`, `campaign_events.json` and `campaign_figures.json`."""
 
 from handlers.answers import Answer, ListAnswer, as_json, changed_record, created_record, no_content
 from handlers.request import Request
@@ -9,7 +7,6 @@ from persistence.campaigns import records as campaign_writes
 from persistence.campaigns import records as campaigns
 from persistence.campaigns.firing import change_from_form, create_from_form, delete_campaign_events, require_event
 from persistence.campaigns.schedules import read_campaign_figures as read_figures
-from persistence.campaigns.schedules import read_contact_schedule as read_schedule
 from persistence.errors import InvalidInput, RecordMissing
 
 list_campaigns = ListAnswer(campaigns.CAMPAIGNS)
@@ -64,7 +61,3 @@ def delete_campaign_event(request: Request, *, uuid: str) -> Answer:
 
 def read_campaign_figures(request: Request, *, uuid: str, days: int = USUAL_DAYS) -> Answer:
     return as_json(200, read_figures(request.tx, request.workspace, uuid, int(days)))
-
-
-def read_contact_schedule(request: Request, *, contact: str) -> Answer:
-    return as_json(200, read_schedule(request.tx, request.workspace.id, contact))

@@ -17,6 +17,7 @@ from handlers.answers import Answer, ListAnswer, as_json, changed_record, create
 from handlers.asgi.uploads import SIZE_LIMIT_BYTES
 from handlers.contract.operations import may_use
 from handlers.request import Request
+from persistence.campaigns.schedules import read_contact_schedule as read_schedule
 from persistence.contact_imports.columns import Choice
 from persistence.contact_imports.contact_imports import (
     CONTACT_IMPORTS,
@@ -261,6 +262,10 @@ def read_timeline(
     following = None if page.next is None else _next_url(request, encode_cursor(page.next, ORDER, request.workspace.id))
     body = orjson.dumps({"next": following, "previous": None, "results": page.items})
     return Answer(200, body, is_list=True)
+
+
+def read_contact_schedule(request: Request, *, contact: str) -> Answer:
+    return as_json(200, read_schedule(request.tx, request.workspace.id, contact))
 
 
 def read_contact_route(request: Request, *, contact: str) -> Answer:
