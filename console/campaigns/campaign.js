@@ -1,5 +1,6 @@
 /** One campaign as a line of time: what each contact gets before and after their date. */
 
+import { ContactPicker } from "../parts/contact_picker.js";
 import { confirmFirst } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
 import { Menu } from "../parts/menu.js";
@@ -10,7 +11,7 @@ import { explain } from "../shared/explain.js";
 import { loadAll } from "../shared/lists.js";
 import { link } from "../shared/router.js";
 import { may, workspace } from "../shared/session.js";
-import { languageName, number, t } from "../shared/texts.js";
+import { dayKey, languageName, number, shortTime, t, word } from "../shared/texts.js";
 import { html, useEffect, useState } from "../shared/ui.js";
 import { EventDialog } from "./event_form.js";
 import { CampaignDialog } from "./page.js";
@@ -18,7 +19,13 @@ import { CampaignDialog } from "./page.js";
 /**
  * @typedef {import("./page.js").Campaign} Campaign
  * @typedef {import("../shared/contract.js").Listed<"campaign_events">} CampaignEvent
+ * @typedef {import("../shared/contract.js").Found<"campaign_figures">["results"]} Figures
+ * @typedef {import("../shared/contract.js").Found<"contact_schedule">["results"][number]} Scheduled
  */
+
+/** @type {Record<string, "good" | "bad" | "warn" | "calm">} */
+const TONES = { fired: "good", skipped: "warn", scheduled: "calm" };
+const DAYS = 7;
 
 /** How many minutes a unit has. */
 const MINUTES = { minutes: 1, hours: 60, days: 1440, weeks: 10_080 };
@@ -37,12 +44,16 @@ export function whenOf({ offset, unit, delivery_hour }) {
 export function CampaignPage({ uuid }) {
   const [campaign, setCampaign] = useState(/** @type {Campaign | null | undefined} */ (undefined));
   const [events, setEvents] = useState(/** @type {CampaignEvent[]} */ ([]));
+  const [figures, setFigures] = useState(/** @type {Figures} */ ([]));
+  const [contact, setContact] = useState(/** @type {import("../parts/contact_picker.js").Contact | null} */ (null));
+  const [schedule, setSchedule] = useState(/** @type {Scheduled[]} */ ([]));
   const [problem, setProblem] = useState("");
   const [edited, setEdited] = useState(/** @type {CampaignEvent | "new" | null} */ (null));
   const [renaming, setRenaming] = useState(false);
   const load = async () => {
     try {
-      const [page, found] = await Promise.all([get("campaigns", { uuid }), loadAll("campaign_events", { campaign: uuid })]);
+      const [page, found, counted] = await Promise.all([get("campaigns", { uuid }), loadAll("campaign_events", { campaign: uuid }), get("campaign_figures", { uuid, days: DAYS })]);
+      setFigures(counted.results);
       setEvents(found.sort((one, other) => placeOf(one) - placeOf(other)));
       setCampaign(page.results[0] ?? null);
       setProblem("");
@@ -51,6 +62,11 @@ export function CampaignPage({ uuid }) {
     }
   };
   useEffect(() => void load(), [uuid]);
+  const look = (/** @type {typeof contact} */ chosen) => {
+    setContact(chosen);
+    setSchedule([]);
+    if (chosen) attempt(async () => setSchedule((await get("contact_schedule", { contact: chosen.uuid })).results));
+  };
   if (problem) return html`<main id="main" class="page" tabindex="-1"><h1>${t("campaigns.title")}</h1><${Problem} text=${problem} onRetry=${load} /></main>`;
   if (campaign === undefined) return html`<main id="main" class="page" tabindex="-1"><${Waiting} /></main>`;
   if (!campaign) return html`<main id="main" class="page" tabindex="-1"><${Empty} icon="campaign" title=${t("error.gone")} /></main>`;
@@ -75,17 +91,24 @@ export function CampaignPage({ uuid }) {
         ]} />`}
       </header>
       ${events.length === 0 && html`<${Empty} icon="campaign" title=${t("campaigns.no_events")} text=${t("campaigns.no_events_text")}>${add}<//>`}
-      ${fields.map((field) => html`<${Line} key=${field.key} field=${field} events=${events.filter(({ relative_to }) => relative_to.key === field.key)} mayWrite=${mayWrite} onEdit=${setEdited} onChange=${load} />`)}
+      ${events.length > 0 && html`<section class="card try">
+        <${ContactPicker} id="campaign-contact" label=${t("campaigns.for_contact")} chosen=${contact} onPick=${look} /></section>`}
+      ${fields.map((field) => html`<${Line} key=${field.key} field=${field} events=${events.filter(({ relative_to }) => relative_to.key === field.key)} mayWrite=${mayWrite}
+        figures=${figures} schedule=${contact ? schedule : []} onEdit=${setEdited} onChange=${load} />`)}
       ${edited && html`<${EventDialog} campaign=${campaign} event=${edited === "new" ? null : edited} onDone=${load} onClose=${() => setEdited(null)} />`}
       ${renaming && html`<${CampaignDialog} campaign=${campaign} onDone=${load} onClose=${() => setRenaming(false)} />`}
     </main>
   `;
 }
 
-/** The events around one date. @param {{field: CampaignEvent["relative_to"], events: CampaignEvent[], mayWrite: boolean, onEdit: (event: CampaignEvent) => void, onChange: () => void}} props */
-function Line({ field, events, mayWrite, onEdit, onChange }) {
+/**
+ * The events around one date, with how many get them soon, and when a contact does.
+ * @param {{field: CampaignEvent["relative_to"], events: CampaignEvent[], mayWrite: boolean, figures: Figures, schedule: Scheduled[], onEdit: (event: CampaignEvent) => void, onChange: () => void}} props
+ */
+function Line({ field, events, mayWrite, figures, schedule, onEdit, onChange }) {
   const before = events.filter(({ offset }) => offset < 0);
-  const draw = (/** @type {CampaignEvent} */ event) => html`<${Event} key=${event.uuid} event=${event} mayWrite=${mayWrite} onEdit=${() => onEdit(event)} onChange=${onChange} />`;
+  const draw = (/** @type {CampaignEvent} */ event) => html`<${Event} key=${event.uuid} event=${event} mayWrite=${mayWrite} figures=${figures.filter((each) => each.event === event.uuid)}
+    scheduled=${schedule.find((each) => each.event === event.uuid)} onEdit=${() => onEdit(event)} onChange=${onChange} />`;
   return html`
     <section aria-label=${t("campaigns.around", { field: field.name })}>
       <ol class="timeline">
@@ -97,8 +120,8 @@ function Line({ field, events, mayWrite, onEdit, onChange }) {
   `;
 }
 
-/** @param {{event: CampaignEvent, mayWrite: boolean, onEdit: () => void, onChange: () => void}} props */
-function Event({ event, mayWrite, onEdit, onChange }) {
+/** @param {{event: CampaignEvent, mayWrite: boolean, figures: Figures, scheduled: Scheduled | undefined, onEdit: () => void, onChange: () => void}} props */
+function Event({ event, mayWrite, figures, scheduled, onEdit, onChange }) {
   const { uuid, flow, message, error } = event;
   const when = whenOf(event);
   const drop = () =>
@@ -120,7 +143,22 @@ function Event({ event, mayWrite, onEdit, onChange }) {
           <button type="button" class="quiet icon-only" aria-label=${t("settings.delete", { name: when })} onClick=${drop}><${Icon} name="trash" size=${18} /></button>`}
       </header>
       ${texts.map(([language, text]) => html`<p key=${language} class="text" dir="auto">${texts.length > 1 && html`<span class="tag">${languageName(language)}</span> `}${text}</p>`)}
+      ${figures.length > 0 && html`<p class="help">${countsOf(figures)}</p>`}
+      ${scheduled && html`<p class="scheduled"><${Badge} tone=${TONES[scheduled.status] ?? "calm"}>${word("schedule_status", scheduled.status)}<//>
+        ${scheduled.time && html` <time datetime=${scheduled.time}>${shortTime(scheduled.time)}</time>`}</p>`}
       ${error && html`<p class="problem" dir="auto">${error}</p>`}
     </li>
   `;
+}
+
+/** How many contacts get it today, tomorrow and in the coming days, as far as there are any. @param {Figures} figures */
+function countsOf(figures) {
+  const [today, tomorrow] = [0, 1].map((days) => dayKey(new Date(Date.now() + days * 86_400_000).toISOString()));
+  const sum = (/** @type {Figures} */ some) => some.reduce((total, { contacts }) => total + contacts, 0);
+  const told = [
+    t("campaigns.today", { count: number(sum(figures.filter(({ day }) => day === today))) }),
+    t("campaigns.tomorrow", { count: number(sum(figures.filter(({ day }) => day === tomorrow))) }),
+    t("campaigns.days", { days: number(DAYS), count: number(sum(figures)) }),
+  ];
+  return told.join(" · ");
 }

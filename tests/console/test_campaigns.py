@@ -1,12 +1,15 @@
 """People plan in a real browser what contacts get before and after a date."""
 
+from datetime import UTC, datetime, timedelta
+
 from playwright.sync_api import BrowserContext, expect
 
+from testbed.running import wait_until
 from tests.console.clinic import Clinic
 from tests.console.pages import open_page, sign_in
 from tests.console.test_triggers import on_every_screen
 
-EVENTS = "/api/v2/campaign_events.json"
+CONTACTS, EVENTS = "/api/v2/contacts.json", "/api/v2/campaign_events.json"
 
 
 def test_a_campaign_is_made_with_messages_and_a_flow_around_a_date_archived_and_restored(
@@ -66,3 +69,26 @@ def test_a_campaign_is_made_with_messages_and_a_flow_around_a_date_archived_and_
     page.get_by_role("button", name="More actions").click()
     page.get_by_role("menuitem", name="Restore").click()
     expect(page.get_by_role("button", name="Add an event")).to_be_visible()
+
+
+def test_a_campaign_tells_how_many_are_next_and_what_one_contact_gets(somebody: BrowserContext, clinic: Clinic) -> None:
+    service, tomorrow = clinic.service, datetime.now(UTC) + timedelta(days=1)
+    group = service.post("/api/v2/groups.json", {"name": "Near their date"})
+    for number, fields in (("0781", {"due_date": tomorrow.isoformat()}), ("0782", {})):
+        service.post(CONTACTS, {"urns": [f"tel:+25078800{number}"], "groups": [group["uuid"]], "fields": fields})
+    campaign = service.post("/api/v2/campaigns.json", {"name": "Visits soon", "group": group["uuid"]})
+    event = {"campaign": campaign["uuid"], "relative_to": "due_date", "unit": "hours", "message": "It is near"}
+    service.post(EVENTS, event | {"offset": 0, "delivery_hour": -1})
+    service.post(EVENTS, event | {"offset": -96, "delivery_hour": -1})
+    figures = "/api/v2/campaign_figures.json"
+    wait_until(lambda: service.get(figures, uuid=campaign["uuid"])["results"], "a worker to schedule")
+
+    page = sign_in(somebody, clinic, "viewer", place=f"campaigns/{campaign['uuid']}")
+    expect(page.locator(".campaign-event", has_text="On the date")).to_contain_text("tomorrow: 1 · in 7 days: 1")
+    page.get_by_role("searchbox", name="What this contact gets").fill("+250788000781")
+    page.locator(".choices-list label", has_text="+250788000781").click()
+    expect(page.locator(".scheduled .badge")).to_have_text(["its time has passed", "is to come"])
+    on_every_screen(page, "a campaign for a contact")
+    page.get_by_role("searchbox", name="What this contact gets").fill("+250788000782")
+    page.locator(".choices-list label", has_text="+250788000782").click()
+    expect(page.locator(".scheduled .badge")).to_have_text(["the contact has no such date"] * 2)

@@ -36,6 +36,7 @@ WORDS = {
     "import_unread": "contact_imports/ContactImportUnread",
     "role": "users/Role",
     "run_status": "runs/ExitTypeOrNull",
+    "schedule_status": "campaign_figures/ScheduledEventStatus",
     "session_method": "sessions/SessionMethod",
     "keyword_match": "triggers/KeywordMatch",
     "trigger_reason": "triggers/TriggerReason",
