@@ -2,8 +2,10 @@
 get signed URLs.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -11,7 +13,7 @@ import orjson
 
 from handlers.asgi.store_responses import link_to_file
 from handlers.request import Request
-from persistence.errors import RecordMissing
+from persistence.errors import ChangedSince, RecordMissing
 from persistence.lists import (
     ListQuery,
     ListSpec,
@@ -31,6 +33,11 @@ from persistence.stamps import read_visible_clock
 
 LARGEST_PAGE_NUMBER = 1_000_000
 NEXT_CHANGES = "Next-Modified-After"
+ETAG_BYTES = 12
+ETAGS = re.compile(r'(?<!W/)"[^"]*"')
+"""Those that If-Match names; a weak one names no state exactly."""
+LOOKED_UP = frozenset({"uuid", "urn"})
+"""Parameters that find one record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +110,13 @@ def changed_record(request: Request, spec: ListSpec, record_id: int) -> Answer:
 @dataclass(frozen=True, slots=True)
 class ListAnswer:
     """The handler of a list operation: returns the envelope of a page, with absolute URLs that keep all other
-    parameters. `show` changes a record depending on the request.
+    parameters. `show` changes a record depending on the request. If it `has_etag`, it tells the state of a record that
+    was looked up.
     """
 
     spec: ListSpec
     show: Callable[[Request, Shown], Shown] | None = None
+    has_etag: bool = False
 
     def __call__(self, request: Request, /, **values: Any) -> Answer:
         """`next`, `previous` and `results`, as in v2. Raises RecordMissing (404) for a cursor of another list."""
@@ -136,7 +145,10 @@ class ListAnswer:
         if request.page.count:
             beside["count"] = dict(zip(("value", "is_exact"), count_list(query, self.spec), strict=True))
         answer = self._envelope(request, beside, page.shown)
-        return answer if asked_on is None else replace(answer, headers={NEXT_CHANGES: asked_on})
+        headers = {} if asked_on is None else {NEXT_CHANGES: asked_on}
+        if self.has_etag and len(page.shown) == 1 and LOOKED_UP & values.keys() and not request.page.fields:
+            headers["ETag"] = etag_of(write_record(page.shown[0]))
+        return replace(answer, headers=headers) if headers else answer
 
     def _query(self, request: Request, values: dict[str, Any]) -> ListQuery:
         who = request.credentials
@@ -174,6 +186,25 @@ class NumberedListAnswer(ListAnswer):
         return self._envelope(request, {"count": found.count, "next": following, "previous": preceding}, found.shown)
 
 
+def etag_of(record: str | bytes) -> str:
+    """What tells this state of a record, as JSON, from others."""
+    content = record.encode() if isinstance(record, str) else record
+    return f'"{blake2b(content, digest_size=ETAG_BYTES).hexdigest()}"'
+
+
+def check_unchanged(request: Request, read: Callable[[], str] | None) -> None:
+    """Raises ChangedSince if the client names another state than that of the record, which the caller has locked and
+    `read` reads; None if there is no record.
+    """
+    if request.if_match is None:
+        return
+    if read is None:
+        raise ChangedSince("There is no such record.")
+    named = ETAGS.findall(request.if_match)
+    if request.if_match.strip() != "*" and etag_of(read()) not in named:
+        raise ChangedSince("The record has changed since: read it again.")
+
+
 def pick(record: Shown, names: Sequence[str]) -> Shown:
     """The record with these members alone, in its own order."""
     return {name: value for name, value in record.items() if name in names}
@@ -189,6 +220,11 @@ def with_link(name: str) -> Callable[[Request, Shown], Shown]:
         return record | {name: link_to_file(request.root, request.settings.secret_key, location, request.now)}
 
     return show
+
+
+def check_record_unchanged(request: Request, spec: ListSpec, record_id: int | None) -> None:
+    """The same for a record of a list."""
+    check_unchanged(request, None if record_id is None else lambda: _read(request, spec, record_id))
 
 
 def _read(request: Request, spec: ListSpec, record_id: int) -> str:

@@ -18,6 +18,7 @@ from handlers.request import context_of
 from openapi.bundle import GENERATIONS, matches
 from persistence.accounts.signing_in import CodeMissing, TooManyAttempts
 from persistence.errors import (
+    ChangedSince,
     Clash,
     DatabaseError,
     InvalidInput,
@@ -42,7 +43,15 @@ JSON_TYPE = "application/json"
 CODE_MISSING = "second_factor_required"
 LASTING_SECONDS = "30"
 """When to try again what waits for an operator."""
-STATUS = {Refused: 400, SystemRecord: 403, NotAllowed: 403, RecordMissing: 404, LimitReached: 409, Clash: 409}
+STATUS = {
+    Refused: 400,
+    SystemRecord: 403,
+    NotAllowed: 403,
+    RecordMissing: 404,
+    LimitReached: 409,
+    Clash: 409,
+    ChangedSince: 412,
+}
 TEXTS = {
     401: "Send an API token in the header: Authorization: Token ...",
     403: "This API token is not valid.",

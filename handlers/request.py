@@ -92,7 +92,8 @@ PAGE_OPTIONS = tuple(each.name for each in fields(PageOptions))
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request with valid credentials and arguments, inside its transaction. `url` is the operation's URL as the
+    """A request with valid credentials and arguments, inside its transaction. `if_match` names the states in which the
+    client wants the record to be. `url` is the operation's URL as the
     client knows it. `stored_root` is the start of URLs that other people will read; it does not depend on anything the
     client sent.
     """
@@ -106,6 +107,7 @@ class Request:
     page: PageOptions = PageOptions()
     body: dict[str, Any] = field(default_factory=dict)
     media: Upload | None = None
+    if_match: str | None = None
 
     @property
     def cursor(self) -> str | None:

@@ -209,6 +209,12 @@ class Clash(RuleBroken):
     code = "key_reused"
 
 
+class ChangedSince(RuleBroken):
+    """The record is not in the state in which the client knows it."""
+
+    code = "changed_since"
+
+
 def translated(connection: Connection, error: BaseException, statement: str, parameters: Any) -> BaseException:
     """The exception of SQLAlchemy for an error of the driver of a connection. If that has ended, it is no longer used,
     and others of its time are not either.

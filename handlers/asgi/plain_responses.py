@@ -25,6 +25,7 @@ CODES = {
     404: "not_found",
     405: "method_not_allowed",
     409: "conflict",
+    412: "changed_since",
     413: "too_large",
     415: "unsupported_media_type",
     429: "too_many_requests",

@@ -42,11 +42,13 @@ ROLE_REFUSED = "Your role does not allow this operation."
 @dataclass(frozen=True, slots=True)
 class OperationRules:
     """One operation, compiled from its YAML. One that `changes_credentials` changes what each request of the workspace
-    begins with: its settings, or who may do what in it. If it `runs_itself`, its handler opens its transactions;
-    if it `keeps_no_answer`, its answer has a secret and there is no Idempotency-Key. If it `tells_reading`, the
-    audit log is told who reads, in a unit of work that writes. A request whose body has what `may_be_dry` names
-    only reads; what is absent counts as false. One that `reads_only` takes a body, and stores nothing. `members` are
-    those that a client can choose of its records, and `partial` is what it gets then."""
+    begins with: its settings, or who may do what in it. If it `runs_itself`, its handler opens its transactions; if it
+    `keeps_no_answer`, its answer has a secret and there is no Idempotency-Key. If it `tells_reading`, the audit log is
+    told who reads, in a unit of work that writes. A request whose body has what `may_be_dry` names only reads; what is
+    absent counts as false. One that `reads_only` takes a body, and stores nothing. The answers of one that `has_etag`
+    tell the state of a record. `members` are those that a client can choose of its records, and `partial` is what it
+    gets then.
+    """
 
     id: str
     generation: str
@@ -72,6 +74,7 @@ class OperationRules:
     keeps_no_answer: bool
     may_be_dry: Mapping[str, bool]
     reads_only: bool
+    has_etag: bool
     responses: Mapping[str, Schema | None] = field(default_factory=dict)
     members: frozenset[str] = frozenset()
     partial: Schema | None = None
@@ -192,6 +195,7 @@ def _compile(
         keeps_no_answer=bool(operation.get("x-keeps-no-answer")),
         may_be_dry=operation.get("x-may-be-dry", {}),
         reads_only=bool(operation.get("x-only-reads")),
+        has_etag=bool(operation.get("x-has-etag")),
         runs_itself=bool(operation.get("x-runs-itself")),
         is_upload="multipart/form-data" in content,
         is_stream=EVENT_STREAM in operation["responses"].get("200", {}).get("content", {}),

@@ -13,11 +13,12 @@ from connexion.resolver import Resolver
 from starlette.requests import Request as HttpRequest
 from starlette.types import ASGIApp, Receive, Scope
 
-from handlers.answers import Answer, HeldAnswer, Rehearsed, pick
+from handlers.answers import Answer, HeldAnswer, Rehearsed, etag_of, pick
 from handlers.asgi.plain_responses import JSON_TYPE, LEAST_BYTES, PlainResponse, Stream, accepts_gzip, compress
 from handlers.asgi.request_body import KNOWN_COOKIE, check_origin, cookie_in
 from handlers.contract.operations import (
     EVENT_STREAM,
+    FIELDS,
     OperationRules,
     check_action,
     load_contract,
@@ -89,6 +90,8 @@ def make_endpoint(rules: OperationRules) -> Callable[[Scope, Receive], Awaitable
             return render(await _answer_phone(rules, http, context), context.rate_limits)
         answer = await _run_in_thread(rules, http, context)
         await _accept_upload(context)
+        if rules.has_etag and not answer.is_list and answer.body is not None and FIELDS not in context.query:
+            answer = replace(answer, headers={**(answer.headers or {}), "ETag": etag_of(answer.body)})
         encodings = http.headers.get("Accept-Encoding", "") if answer.is_list else None
         return render(answer, context.rate_limits, encodings)
 
@@ -327,6 +330,7 @@ def _call_handler(tx: Transaction, rules: OperationRules, http: HttpRequest, con
         page=page,
         body=context.json or {},
         media=context.upload,
+        if_match=http.headers.get("If-Match") if rules.has_etag and rules.is_writing else None,
     )
     answer: Answer = rules.function(request, **query)
     if page.fields and not answer.is_list:

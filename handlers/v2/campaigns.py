@@ -1,6 +1,14 @@
 """`/api/v2/campaigns.json`, `campaign_actions.json`, `campaign_events.json` and `campaign_figures.json`."""
 
-from handlers.answers import Answer, ListAnswer, as_json, changed_record, created_record, no_content
+from handlers.answers import (
+    Answer,
+    ListAnswer,
+    as_json,
+    changed_record,
+    check_record_unchanged,
+    created_record,
+    no_content,
+)
 from handlers.request import Request
 from persistence.campaigns import records as campaign_events
 from persistence.campaigns import records as campaign_writes
@@ -11,7 +19,7 @@ from persistence.errors import InvalidInput, RecordMissing
 
 list_campaigns = ListAnswer(campaigns.CAMPAIGNS)
 
-list_campaign_events = ListAnswer(campaign_events.CAMPAIGN_EVENTS)
+list_campaign_events = ListAnswer(campaign_events.CAMPAIGN_EVENTS, has_etag=True)
 USUAL_DAYS = 7
 
 
@@ -44,6 +52,9 @@ def act_on_campaigns(request: Request) -> Answer:
 
 def write_campaign_event(request: Request, *, uuid: str | None = None) -> Answer:
     workspace = request.workspace
+    if request.if_match is not None:
+        known = None if uuid is None else require_event(request.tx, workspace.id, uuid).id
+        check_record_unchanged(request, campaign_events.CAMPAIGN_EVENTS, known)
     if uuid is None:
         event_id = create_from_form(request.tx, workspace, request.body)
         return created_record(request, campaign_events.CAMPAIGN_EVENTS, event_id)

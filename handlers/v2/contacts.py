@@ -13,7 +13,16 @@ import orjson
 from flows.numbers import PlainNumber, render_decimal
 from flows.phones import is_country
 from flows.urns import Urn
-from handlers.answers import Answer, ListAnswer, as_json, changed_record, created_record, no_content, with_link
+from handlers.answers import (
+    Answer,
+    ListAnswer,
+    as_json,
+    changed_record,
+    check_record_unchanged,
+    created_record,
+    no_content,
+    with_link,
+)
 from handlers.asgi.uploads import SIZE_LIMIT_BYTES
 from handlers.contract.operations import may_use
 from handlers.request import Request
@@ -49,7 +58,7 @@ from persistence.pages import InvalidCursor, Order, decode_cursor, encode_cursor
 from persistence.sql.columns import time_text
 from persistence.tables.contacts import contact
 
-list_contacts = ListAnswer(CONTACTS)
+list_contacts = ListAnswer(CONTACTS, has_etag=True)
 
 WITH_GROUP = {"add": contact_actions.join_group, "remove": contact_actions.leave_group}
 WITHOUT_GROUP = {
@@ -94,6 +103,10 @@ def write_contact(request: Request, *, uuid: str | None = None, urn: str | None 
         raise InvalidInput.on("urns", "Not allowed together with the parameter urn.")
     address = None if urn is None else read_lookup(request.tx, workspace, urn)
     contact_id = None if uuid is None and address is None else _find(request, uuid, address)
+    if request.if_match is not None:
+        if contact_id is not None:
+            hold_contacts(request.tx, workspace.id, [contact_id])
+        check_record_unchanged(request, CONTACTS, contact_id)
     changes_urns = next((name for name in ("urns", "add_urns") if name in request.body), None)
     if workspace.is_anonymous and contact_id is not None and changes_urns:
         raise InvalidInput.on(changes_urns, "URNs cannot be changed in an anonymous workspace.")

@@ -1,6 +1,6 @@
 """`/api/v2/workspace.json`, its older name `org.json`, `workspace_settings.json` and `workspace_figures.json`."""
 
-from handlers.answers import Answer, as_json, ok
+from handlers.answers import Answer, as_json, check_unchanged, ok
 from handlers.contract.operations import may_use
 from handlers.request import Request
 from persistence import figures
@@ -23,6 +23,7 @@ def read_org(request: Request) -> Answer:
 
 def change_workspace_settings(request: Request) -> Answer:
     tx, workspace = request.tx, request.workspace
+    check_unchanged(request, lambda: records.read_workspace(tx, workspace.id))
     change_workspace(tx, workspace, read_changes(request.body))
     return ok(records.read_workspace(tx, workspace.id))
 
