@@ -18,6 +18,7 @@ LACKING = {
     "claim_relayer": "only a phone that waits to be claimed has its code, for minutes",
     "act_on_contact_import": "needs a file that was uploaded just before",
     "act_on_deliveries": "deliveries have new UUIDs",
+    "act_on_flow_starts": "flow starts of the demo have new UUIDs",
     "read_delivery": "deliveries have new UUIDs",
 }
 """Operations whose first example cannot be carried out, and why; the others are."""
