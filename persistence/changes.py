@@ -41,6 +41,7 @@ from persistence.stamps import (
     changes_of,
     later,
     stamped,
+    tell,
 )
 from persistence.statements import RowsOf, Statement, among, param, select_rows, statement
 from persistence.tables.contacts import contact
@@ -108,7 +109,7 @@ def _tell_changed(tx: Transaction, workspace_id: int, rows: Sequence[Any], value
         name not in NOT_TOLD and not isinstance(value, ClauseElement) for name, value in values.items()
     )
     if rows and is_told:
-        changes_of(tx, workspace_id).tell(CONTACT_CHANGED, [row[0] for row in rows])
+        tell(tx, workspace_id, CONTACT_CHANGED, [row[0] for row in rows])
 
 
 def change_messages(
@@ -208,7 +209,7 @@ def _follow_messages(
         return
     status, visibility = values.get("status"), values.get("visibility", VISIBLE)
     if isinstance(status, str) and status in TOLD_STATUSES:
-        changes.tell(TOLD_STATUSES[status], [row[0] for row in rows if row[2] == OUTGOING])
+        tell(tx, workspace_id, TOLD_STATUSES[status], [row[0] for row in rows if row[2] == OUTGOING])
     is_handled = isinstance(status, str) and status == HANDLED
     for _, contact_id, direction, folder in rows:
         came = int(is_handled and folder == INBOX)

@@ -21,7 +21,7 @@ from persistence.errors import DatabaseError, RuleBroken, is_temporary, took_too
 from persistence.leases import GIVEN_UP, MOST_ATTEMPTS, Leases, is_free
 from persistence.media.store import MediaStore
 from persistence.sql.due_work import list_workspaces
-from persistence.stamps import EXPORT_DONE, IMPORT_DONE, changes_of
+from persistence.stamps import EXPORT_DONE, IMPORT_DONE, tell
 from persistence.tables.data_jobs import (
     COMPLETED,
     FAILED,
@@ -138,7 +138,7 @@ def finish(tx: Transaction, held: Held, **values: Any) -> None:
 
 def _tell_done(tx: Transaction, table: Table, workspace_id: int, job_id: int) -> None:
     if table in DONE:
-        changes_of(tx, workspace_id).tell(DONE[table], [job_id])
+        tell(tx, workspace_id, DONE[table], [job_id])
 
 
 def fail(database: Database, held: Held, reason: str) -> None:

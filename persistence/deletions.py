@@ -12,7 +12,7 @@ from persistence.database import Transaction
 from persistence.lists import Condition, ListQuery, ListSpec, equals, reversible, within
 from persistence.records import Record
 from persistence.sql.columns import split
-from persistence.stamps import CONTACT_DELETED, changes_of, stamped
+from persistence.stamps import CONTACT_DELETED, stamped, tell
 from persistence.tables.changes import deletion
 
 KEPT_FOR = timedelta(days=90)
@@ -67,7 +67,7 @@ def note_deleted(
     named = "key" if kind in BY_KEY else "uuid"
     gone = sorted({each.lower() for each in references})
     if kind == CONTACT and gone:
-        changes_of(tx, workspace_id).tell(CONTACT_DELETED, gone, merged_into)
+        tell(tx, workspace_id, CONTACT_DELETED, gone, merged_into)
     for some in split(gone):
         shared = {"workspace_id": workspace_id, "kind": kind, "merged_into": merged_into}
         shared["modified_on"] = stamped(tx, deletion, workspace_id)

@@ -50,6 +50,10 @@ MESSAGE = "message"
 """The kind of messages: the name of their table."""
 
 
+Told = dict[str, dict[int | str, str | None]]
+"""Records by the type of their event: by id, or by UUID where they have none (any more), with what else it says."""
+
+
 class Unread(IntEnum):
     """What happened to the unread messages of a contact: nothing, some are none any more, some came, or anything."""
 
@@ -87,7 +91,7 @@ class WorkspaceChanges:
     and the token by which they are pushed. Also rows that are written with the clock, which nobody reads
     before: new runs, without their time, whose flows are locked; the flows into which contacts came, whose leases end;
     and contacts who were just seen, and whether this makes a stopped one active (PostgreSQL). These contacts are
-    locked, and none of them is among both. `told` are the events for those who subscribe to them, by type.
+    locked, and none of them is among both.
     """
 
     ids: dict[str, set[int]] = field(default_factory=dict)
@@ -102,14 +106,7 @@ class WorkspaceChanges:
     present: dict[int, bool] = field(default_factory=dict)
     phones: dict[int, str] = field(default_factory=dict)
     farewells: dict[int, tuple[str, str]] = field(default_factory=dict)
-    told: dict[str, dict[int | str, str | None]] = field(default_factory=dict)
     are_subscriptions_changed: bool = False
-
-    def tell(self, event: str, records: Iterable[int | str], detail: str | None = None) -> None:
-        """An event of this type for each of these records, by id, or by UUID where they have none (any more)."""
-        named = dict.fromkeys(records, detail)
-        if named:
-            self.told.setdefault(event, {}).update(named)
 
     def see(self, contact_id: int, unread: Unread, came: int = 0) -> None:
         """The conversation of this contact changes; so many messages came into the inbox."""
@@ -195,6 +192,8 @@ class Changes:
         self._waiting: dict[int, dict[str, Table]] = {}
         self._expected: list[tuple[Table, int, Select[int]]] = []
         self._workspaces: dict[int, WorkspaceChanges] = {}
+        self.told: dict[int, Told] = {}
+        """The events for those who subscribe to them, by workspace."""
         self.reported: dict[tuple[int, int], ReportedContacts] = {}
         """By workspace and channel."""
         self.run_counts: Counter[tuple[int, int, str]] = Counter()
@@ -215,7 +214,7 @@ class Changes:
         """Writes all that follows, in this order, in which everybody locks: contacts, flows, records that a change of
         others touches, the clocks of workspaces by their ids, conversations, events for subscribers.
         """
-        if not (self._waiting or self._expected or self._workspaces or self.reported or self.run_counts):
+        if not (self._waiting or self._expected or self._workspaces or self.told or self.reported or self.run_counts):
             return
         from persistence import follow_ups  # noqa: PLC0415  # many commands change nothing
 
@@ -227,12 +226,14 @@ class Changes:
         self._touch_late(tx, expected)
         waiting, self._waiting = self._waiting, {}
         workspaces, self._workspaces = self._workspaces, {}
-        for workspace_id in sorted({*waiting, *workspaces}):
+        told, self.told = self.told, {}
+        for workspace_id in sorted({*waiting, *workspaces, *told}):
             changes = workspaces.get(workspace_id, WorkspaceChanges())
             if tx.sqlite:
                 self._take_on_sqlite(tx, workspace_id)
-                follow_ups.write_on_sqlite(tx, workspace_id, self._taken[workspace_id], changes)
-            else:
+                if workspace_id in workspaces:
+                    follow_ups.write_on_sqlite(tx, workspace_id, self._taken[workspace_id], changes)
+            elif workspace_id in waiting or workspace_id in workspaces or workspace_id not in self._advanced:
                 tables = [table for _, table in sorted(waiting.get(workspace_id, {}).items())]
                 self._subscribed[workspace_id] = follow_ups.advance(tx, workspace_id, tables, changes)
                 self._taken.pop(workspace_id, None)
@@ -246,12 +247,16 @@ class Changes:
             follow_ups.write_conversations_of(tx, workspace_id, changes)
             if changes.are_subscriptions_changed:
                 follow_ups.follow_subscriptions(tx, workspace_id)
-            wanted = set(self._subscribed[workspace_id].split()) if changes.told else ()
-            told = {event: records for event, records in changes.told.items() if event in wanted}
-            if told:
-                from persistence.deliveries.events import record_events  # noqa: PLC0415  # it reads all kinds of records
+        for workspace_id, events in sorted(told.items(), key=lambda item: item[0]):
+            self._write_events(tx, workspace_id, events)
 
-                record_events(tx, workspace_id, told, self.moment(tx, workspace_id))
+    def _write_events(self, tx: Transaction, workspace_id: int, told: Told) -> None:
+        subscribed = self._subscribed[workspace_id].split()
+        wanted = {event: records for event, records in told.items() if event in subscribed}
+        if wanted:
+            from persistence.deliveries.events import record_events  # noqa: PLC0415  # it reads all kinds of records
+
+            record_events(tx, workspace_id, wanted, self.moment(tx, workspace_id))
 
     def _take_on_sqlite(self, tx: Transaction, workspace_id: int) -> None:
         if workspace_id not in self._taken:
@@ -289,6 +294,16 @@ class Changes:
 def changes_of(tx: Transaction, workspace_id: int) -> WorkspaceChanges:
     """What this unit of work changes in a workspace, whose clock moves."""
     return tx.before_commit(Changes).of(workspace_id)
+
+
+def tell(
+    tx: Transaction, workspace_id: int, event: str, records: Iterable[int | str], detail: str | None = None
+) -> None:
+    """An event of this type for each of these records, for those who subscribe to it."""
+    named = dict.fromkeys(records, detail)
+    if named:
+        told = tx.before_commit(Changes).told.setdefault(workspace_id, {})
+        told.setdefault(event, {}).update(named)
 
 
 def stamped(tx: Transaction, table: Table, workspace_id: int) -> datetime:

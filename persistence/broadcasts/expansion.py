@@ -25,7 +25,7 @@ from persistence.messages.outgoing import Draft, add_outgoing
 from persistence.messages.templated import TemplateWish
 from persistence.sessions.replies import CONTACT_COLUMNS, ContactRow, complete_contacts
 from persistence.sql.due_work import list_due_workspaces, list_workspaces
-from persistence.stamps import BROADCAST_DONE, changes_of
+from persistence.stamps import BROADCAST_DONE, tell
 from persistence.tables.contacts import contact
 from persistence.tables.flows import OF_BROADCAST
 from persistence.tables.messages import broadcast
@@ -54,7 +54,7 @@ def begin_expansion(tx: Transaction, workspace_id: int) -> int | None:
     def give_up(tx: Transaction, broadcast_id: int) -> None:
         mine = (broadcast.c.workspace_id == workspace_id) & (broadcast.c.id == broadcast_id)
         note_changed(tx, broadcast, workspace_id, [broadcast_id])
-        changes_of(tx, workspace_id).tell(BROADCAST_DONE, [broadcast_id])
+        tell(tx, workspace_id, BROADCAST_DONE, [broadcast_id])
         tx.execute(update(broadcast).where(mine).values(status=FAILED, error=GIVEN_UP, modified_on=tx.now))
 
     return LEASES.take_next(tx, workspace_id, give_up)
@@ -85,7 +85,7 @@ def expand_next(tx: Transaction, workspace_id: int, broadcast_id: int | None = N
     except QueryError as error:
         failed = {"status": FAILED, "error": f"Its query cannot be used: {error.message}", "modified_on": tx.now}
         tx.execute(update(broadcast).where(mine).values(failed))
-        changes_of(tx, workspace.id).tell(BROADCAST_DONE, [row.id])
+        tell(tx, workspace.id, BROADCAST_DONE, [row.id])
         logger.warning("Broadcast %s failed: its query cannot be used: %s", row.uuid, error.message)
         return True
     wish = None if row.template is None else TemplateWish(row.template["uuid"], tuple(row.template["variables"]))
@@ -97,7 +97,7 @@ def expand_next(tx: Transaction, workspace_id: int, broadcast_id: int | None = N
     change = {"status": STARTED, "started": started, "total": total, "last_contact_id": page.last_contact_id}
     if page.is_end:
         change |= {"status": COMPLETED, "total": started}
-        changes_of(tx, workspace.id).tell(BROADCAST_DONE, [row.id])
+        tell(tx, workspace.id, BROADCAST_DONE, [row.id])
     tx.execute(
         update(broadcast).where(mine, broadcast.c.status == row.status).values(modified_on=tx.now, **GOT_ON, **change)
     )

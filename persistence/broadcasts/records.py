@@ -44,7 +44,7 @@ from persistence.records import Record
 from persistence.repeating import NEVER, find_next_due
 from persistence.sql.columns import is_uuid, new_uuid, split
 from persistence.sql.names import must_exist
-from persistence.stamps import BROADCAST_DONE, changes_of
+from persistence.stamps import BROADCAST_DONE, tell
 from persistence.tables.contacts import CONTACT_REF, GROUP_REF, contact, group
 from persistence.tables.flows import OF_BROADCAST
 from persistence.tables.messages import ERRORED, IS_UNDELIVERED, broadcast, message
@@ -295,7 +295,7 @@ def stop_broadcasts(tx: Transaction, workspace_id: int, uuids: Sequence[str]) ->
     values = {"status": INTERRUPTED, "stopped_on": tx.now, "modified_on": tx.now}
     stopped = tx.execute(stopping.values(**values).returning(rows.id)).scalars().all()
     note_changed(tx, broadcast, workspace_id, stopped)
-    changes_of(tx, workspace_id).tell(BROADCAST_DONE, stopped)
+    tell(tx, workspace_id, BROADCAST_DONE, stopped)
     unsent = (message.c.workspace_id == workspace_id) & message.c.broadcast_id.in_(ids)
     waiting = select(message.c.id).where(unsent, message.c.status.in_((MESSAGE_QUEUED, ERRORED))).order_by(message.c.id)
     for some in split(list(tx.execute(waiting).scalars())):

@@ -26,7 +26,7 @@ from persistence.runs.runs import EXPIRED
 from persistence.sessions.sessions import interrupt_contacts as interrupt_sessions
 from persistence.sql.columns import is_uuid, new_uuid
 from persistence.sql.names import find_ids, read_language
-from persistence.stamps import CONTACT_CREATED, changes_of, stamped
+from persistence.stamps import CONTACT_CREATED, stamped, tell
 from persistence.tables.contacts import ACTIVE, BLOCKED, contact, contact_urn
 from persistence.tables.messages import ARCHIVED, INCOMING, VISIBLE, message
 from persistence.workspaces.records import Workspace, find_workspace
@@ -422,7 +422,7 @@ def _create(tx: Transaction, workspace_id: int, rows: Sequence[_Read]) -> None:
     ids = find_ids(tx, workspace_id, contact, uuids)
     for each, uuid in zip(rows, uuids, strict=True):
         each.contact_id = ids[uuid]
-    changes_of(tx, workspace_id).tell(CONTACT_CREATED, ids.values())
+    tell(tx, workspace_id, CONTACT_CREATED, ids.values())
 
 
 def _change(

@@ -27,7 +27,7 @@ from persistence.errors import LostRace
 from persistence.groups.smart_groups import find_dependents, follow_contacts, follow_new
 from persistence.sql.columns import new_uuid, split
 from persistence.sql.due_work import beside_index
-from persistence.stamps import CONTACT_CREATED, changes_of, stamped
+from persistence.stamps import CONTACT_CREATED, changes_of, stamped, tell
 from persistence.statements import among, insert_rows, statement
 from persistence.tables.contacts import ACTIVE, STOPPED, contact, contact_urn, field
 from persistence.workspaces.records import Workspace
@@ -303,7 +303,7 @@ def _create_contacts(
         for urn in urns
     ]
     made = dict(_insert_contacts.rows(tx, values))
-    changes_of(tx, workspace_id).tell(CONTACT_CREATED, made.values())
+    tell(tx, workspace_id, CONTACT_CREATED, made.values())
     uuids = {urn.identity: str(row["uuid"]) for urn, row in zip(urns, values, strict=True)}
     links = [
         {

@@ -17,7 +17,7 @@ from persistence.fields import find_fields
 from persistence.groups.groups import add_members, remove_members, set_manual_groups
 from persistence.groups.smart_groups import follow_contacts, follow_new
 from persistence.sql.names import read_language
-from persistence.stamps import CONTACT_CREATED, changes_of, stamped
+from persistence.stamps import CONTACT_CREATED, stamped, tell
 from persistence.statements import insert_rows, statement
 from persistence.tables.contacts import ACTIVE, contact, contact_urn
 from persistence.workspaces.records import Workspace
@@ -59,7 +59,7 @@ def create_contact(tx: Transaction, workspace: Workspace, change: ContactChange,
         created_on=tx.now,
         modified_on=stamped(tx, contact, workspace.id),
     )
-    changes_of(tx, workspace.id).tell(CONTACT_CREATED, [contact_id])
+    tell(tx, workspace.id, CONTACT_CREATED, [contact_id])
     _check_free(tx, workspace.id, change.more_urns, None, is_found_free=False, field="add_urns")
     urns = [*(change.urns or ()), *change.more_urns]
     _own_urns(tx, workspace.id, contact_id, urns, is_found_free=change.are_urns_found_free)

@@ -1,7 +1,7 @@
 """Events of a workspace for those who subscribe to them. A subscription is a subscriber with types of events instead of
-a resthook, and a receiver of webhooks like others. Who changes something notes what it is (`WorkspaceChanges.tell`); at
-the end of the unit of work each subscription gets a delivery for each event, in the same transaction. While nobody
-subscribes nothing is read or written: the clock of the workspace says so (`workspace_clock.told`).
+a resthook, and a receiver of webhooks like others. Who changes something notes what it is (`tell`); at the end of the
+unit of work each subscription gets a delivery for each event, in the same transaction. While nobody subscribes nothing
+is read or written: the clock of the workspace says so (`workspace_clock.told`).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -51,14 +51,12 @@ from persistence.stamps import (
     TICKET_ASSIGNED,
     TICKET_CLOSED,
     TICKET_OPENED,
+    Told,
     changes_of,
 )
 from persistence.tables.deliveries import PENDING, delivery, resthook_subscriber
 from persistence.tickets.records import TICKETS
 from persistence.workspaces.records import Workspace, find_workspace, hold_workspace
-
-Told = Mapping[str, Mapping[int | str, str | None]]
-"""Records by the type of their event, see `WorkspaceChanges.tell`."""
 
 SUBSCRIPTIONS_PER_WORKSPACE = 20
 IS_SUBSCRIPTION = resthook_subscriber.c.events.is_not(None)

@@ -36,7 +36,7 @@ from persistence.sessions.sessions import interrupt_runs_of_start
 from persistence.sql.columns import is_uuid
 from persistence.sql.due_work import list_due_workspaces
 from persistence.sql.names import must_exist
-from persistence.stamps import START_DONE, changes_of, stamped
+from persistence.stamps import START_DONE, stamped, tell
 from persistence.statements import among, statement
 from persistence.tables.contacts import contact
 from persistence.tables.flows import IS_PENDING_BATCH, IS_UNFINISHED, flow_run, flow_start, flow_start_batch
@@ -270,7 +270,7 @@ def end_start(tx: Transaction, workspace_id: int, start_id: int, status: str, er
         )
     ).rowcount:
         return
-    changes_of(tx, workspace_id).tell(START_DONE, [start_id])
+    tell(tx, workspace_id, START_DONE, [start_id])
     tx.execute(delete(flow_start_batch).where(flow_start_batch.c.start_id == start_id))
     _close_made_runs(tx, workspace_id, start_id, flow_run.c.session_id.is_(None))
 

@@ -26,7 +26,7 @@ from persistence.leases import is_free
 from persistence.sessions.parking import IS_WAITING, find_free_contacts
 from persistence.sql.columns import new_uuid, split
 from persistence.sql.due_work import Share, has_row, list_workspaces_in_share
-from persistence.stamps import MESSAGE_FAILED, MESSAGE_RECEIVED, NewMessage, changes_of
+from persistence.stamps import MESSAGE_FAILED, MESSAGE_RECEIVED, NewMessage, tell
 from persistence.statements import among, insert_rows, statement
 from persistence.tables.accounts import workspace
 from persistence.tables.campaigns import trigger
@@ -393,9 +393,8 @@ def _note(
         for number, uuid, folder in stored
     ]
     note_new_messages(tx, workspace_id, made)
-    changes = changes_of(tx, workspace_id)
-    changes.tell(MESSAGE_RECEIVED, [each.id for each in made if each.direction == INCOMING])
-    changes.tell(MESSAGE_FAILED, [number for number, uuid, _ in stored if given[uuid]["status"] == FAILED])
+    tell(tx, workspace_id, MESSAGE_RECEIVED, [each.id for each in made if each.direction == INCOMING])
+    tell(tx, workspace_id, MESSAGE_FAILED, [number for number, uuid, _ in stored if given[uuid]["status"] == FAILED])
     return {uuid: number for number, uuid, _ in stored}
 
 

@@ -35,6 +35,7 @@ from persistence.stamps import (
     Changes,
     ReportedContacts,
     changes_of,
+    tell,
 )
 from persistence.tables.channels import channel_event, forgotten_report
 from persistence.tables.contacts import BLOCKED, STOPPED, contact
@@ -266,7 +267,7 @@ def record_delivery_reports(tx: Transaction, source: Source, reports: Sequence[D
     change_each_message(tx, source.workspace_id, changes)
     for key, state in moved.items():
         if state.told is not None:
-            changes_of(tx, source.workspace_id).tell(state.told, [key])
+            tell(tx, source.workspace_id, state.told, [key])
     failures = [status for state in moved.values() for status, _ in state.moves if status in (ERRORED, FAILED)]
     if failures:
         changes_of(tx, source.workspace_id).errors[source.id] += len(failures)
@@ -337,7 +338,7 @@ def _find_owners(
     reported.urn_ids.update(owner.urn_id for owner in welcome.values())
     if revives:
         revived = {owner.contact_id for owner in welcome.values() if owner.status == STOPPED} & active
-        changes_of(tx, phone.workspace_id).tell(CONTACT_CHANGED, revived)
+        tell(tx, phone.workspace_id, CONTACT_CHANGED, revived)
     return owners
 
 

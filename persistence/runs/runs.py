@@ -13,7 +13,7 @@ from sqlalchemy import BindParameter, ColumnElement, Executable, bindparam, dele
 from persistence.database import Transaction
 from persistence.deletions import RUN, note_deleted
 from persistence.sql.columns import split
-from persistence.stamps import RUN_COMPLETED, Changes, changes_of, stamped
+from persistence.stamps import RUN_COMPLETED, Changes, changes_of, stamped, tell
 from persistence.statements import among, insert_rows, json_text, statement
 from persistence.tables.flows import flow_run, flow_start
 
@@ -119,7 +119,7 @@ def save_runs(
         tx.execute(update(flow_run).where(mine).values(columns), rows)
     ended = [run.uuid for run in (*new, *changed) if run.status == COMPLETED]
     if ended:
-        changes_of(tx, workspace_id).tell(RUN_COMPLETED, ended)
+        tell(tx, workspace_id, RUN_COMPLETED, ended)
     passes = _count_passes(new, changed, {run.uuid: known[run.uuid].visits for run in changed})
     if passes:
         changes_of(tx, workspace_id).flows.update(passes)

@@ -17,7 +17,7 @@ from persistence.errors import NothingFound
 from persistence.groups.groups import lock_contacts
 from persistence.groups.smart_groups import refresh_contacts
 from persistence.sql.columns import is_uuid, new_uuid
-from persistence.stamps import TICKET_ASSIGNED, TICKET_CLOSED, TICKET_OPENED, changes_of, stamped
+from persistence.stamps import TICKET_ASSIGNED, TICKET_CLOSED, TICKET_OPENED, stamped, tell
 from persistence.tables.contacts import CLOSED, OPEN, contact, ticket, ticket_event
 from persistence.tickets.records import (
     ASSIGNED,
@@ -228,7 +228,7 @@ def _note_down(
     shared = {"workspace_id": workspace_id, "type": kind, "user_id": user_id, "created_on": tx.now, **values}
     if ticket_ids:
         if kind in TOLD:
-            changes_of(tx, workspace_id).tell(TOLD[kind], ticket_ids)
+            tell(tx, workspace_id, TOLD[kind], ticket_ids)
         tx.execute(insert(ticket_event), [{**shared, "ticket_id": ticket_id} for ticket_id in ticket_ids])
 
 

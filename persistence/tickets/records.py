@@ -17,7 +17,7 @@ from persistence.database import Transaction
 from persistence.errors import InvalidInput, NothingFound
 from persistence.lists import ListQuery, ListSpec, belongs_to, equals, reversible, within
 from persistence.records import Record, optional
-from persistence.stamps import TICKET_ASSIGNED, changes_of, stamped
+from persistence.stamps import TICKET_ASSIGNED, stamped, tell
 from persistence.tables.accounts import membership, user
 from persistence.tables.contacts import CONTACT_REF, OPEN, TOPIC_REF, contact, ticket, ticket_event, topic
 
@@ -138,7 +138,7 @@ def unassign_tickets(tx: Transaction, workspace_id: int, ids: Collection[int], b
         return
     mine = (ticket.c.workspace_id == workspace_id) & ticket.c.id.in_(ids)
     tx.execute(update(ticket).where(mine).values(assignee_id=None, modified_on=stamped(tx, ticket, workspace_id)))
-    changes_of(tx, workspace_id).tell(TICKET_ASSIGNED, ids)
+    tell(tx, workspace_id, TICKET_ASSIGNED, ids)
     shared = {"workspace_id": workspace_id, "type": ASSIGNED, "user_id": by_user_id, "created_on": tx.now}
     tx.execute(insert(ticket_event), [{**shared, "assignee_id": None, "ticket_id": each} for each in ids])
 
