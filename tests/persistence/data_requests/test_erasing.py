@@ -124,20 +124,20 @@ def test_a_person_who_was_deleted_or_merged_before_is_still_found(clinic: Clinic
     assert marks_in(read_store(clinic.store)) == []
 
 
-@pytest.mark.parametrize("to_others", [True, False])
-def test_a_file_stays_for_others_to_whom_a_broadcast_will_send_it(clinic: Clinic, to_others: bool) -> None:
+@pytest.mark.parametrize(("to_others", "draft"), [(True, False), (False, False), (True, True)])
+def test_a_file_stays_for_others_to_whom_a_broadcast_will_send_it(clinic: Clinic, to_others: bool, draft: bool) -> None:
     with clinic.database.reading() as tx:
         uuid = tx.execute(select(media.c.uuid)).scalar_one()
     later = time_text(clinic.database.clock() + timedelta(days=1))
     contacts = [clinic.amina, clinic.bosco] if to_others else [clinic.amina]
     body = {"text": "See you", "contacts": contacts, "attachments": [uuid], "scheduled_on": later}
-    assert clinic.api.post("/api/v2/broadcasts.json", body).status_code == 201
+    assert clinic.api.post("/api/v2/broadcasts.json", body | {"draft": draft}).status_code == 201
 
     clinic.perform(ERASE)
 
     with clinic.database.reading() as tx:
         assert bool(tx.execute(select(media.c.id)).all()) is to_others
-    (waiting,) = clinic.api.results("/api/v2/broadcasts.json", scheduled="true")
+    (waiting,) = clinic.api.results("/api/v2/broadcasts.json", **{"draft" if draft else "scheduled": "true"})
     assert waiting["text"] == {"eng": "See you" if to_others else ""}
 
 
