@@ -80,7 +80,7 @@ class Reader:
         parameter = next(part for part in operation.parameters() if part["name"] == name)
         if name in ("before", "after", "modified_after"):
             return [time_text(self.filled.now - timedelta(seconds=OURS // 2))]
-        if name in ("cursor", "page"):
+        if name in ("cursor", "page", "fields"):
             return []
         kind = type_of(operation.root, parameter["schema"])
         forms = find_forms(PARAMETERS, operation.generation, resource_of(operation), name, kind)

@@ -15,7 +15,7 @@ depends_on = None
 
 def upgrade() -> None:
     op.add_column("workspace_clock", sa.Column("told", sa.Text(), nullable=True))
-    with op.batch_alter_table("resthook_subscriber") as table:
+    with op.batch_alter_table("resthook_subscriber", table_kwargs={"sqlite_autoincrement": True}) as table:
         table.add_column(sa.Column("events", sa.JSON(none_as_null=True), nullable=True))
         table.alter_column("resthook_id", existing_type=sa.BigInteger(), nullable=True)
         table.create_check_constraint("subscribed", "(resthook_id IS NULL) <> (events IS NULL)")
@@ -23,7 +23,7 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     op.execute("DELETE FROM resthook_subscriber WHERE resthook_id IS NULL")
-    with op.batch_alter_table("resthook_subscriber") as table:
+    with op.batch_alter_table("resthook_subscriber", table_kwargs={"sqlite_autoincrement": True}) as table:
         table.drop_constraint("subscribed", type_="check")
         table.alter_column("resthook_id", existing_type=sa.BigInteger(), nullable=False)
         table.drop_column("events")
