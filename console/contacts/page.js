@@ -1,14 +1,17 @@
 /** Contacts: the list, and one contact. */
 
+import { get, newKey, post } from "../shared/api.js";
 import { useChanges } from "../shared/changes.js";
 import { useList, useAll } from "../shared/lists.js";
 import { go } from "../shared/router.js";
 import { useTypedSearch } from "../shared/search.js";
 import { may } from "../shared/session.js";
-import { t } from "../shared/texts.js";
-import { html, useState } from "../shared/ui.js";
+import { number, t } from "../shared/texts.js";
+import { html, useEffect, useRef, useState } from "../shared/ui.js";
 import { Icon } from "../parts/icons.js";
+import { FormDialog } from "../parts/dialog.js";
 import { Menu } from "../parts/menu.js";
+import { Field } from "../parts/small.js";
 import { ContactDialog } from "./contact_dialog.js";
 import { ContactPage } from "./contact.js";
 import { completions, useQueryWords } from "./query_words.js";
@@ -25,15 +28,18 @@ function ContactsPage({ query }) {
   const { group = "", search = "" } = query;
   const [typed, setTyped] = useTypedSearch(search);
   const [adding, setAdding] = useState(false);
+  const [saving, setSaving] = useState(false);
   const [counted, setCounted] = useState(0);
   const groups = useAll("groups", counted);
   useChanges(["contact"], () => setCounted((times) => times + 1));
   const list = useList("contacts", { group: group || undefined, query: search || undefined });
+  const total = useCount({ group: group || undefined, query: search || undefined }, counted);
   const words = useQueryWords();
   return html`
     <main id="main" class="page" tabindex="-1">
       <header class="page-header">
         <h1>${t("contacts.title")}</h1>
+        ${total && html`<p class="faint" role="status">${total.is_exact ? number(total.value) : t("contacts.more_than", { count: number(total.value) })}</p>`}
         <div class="search">
           <${Icon} name="search" size=${18} />
           <input type="search" aria-label=${t("contacts.search")} placeholder=${t("contacts.search")} value=${typed} list="query-words"
@@ -45,6 +51,7 @@ function ContactsPage({ query }) {
           ${groups.map(({ uuid, name, count }) => html`<option key=${uuid} value=${uuid} selected=${uuid === group}>${name} (${count})</option>`)}
         </select>
         <${Menu} label=${t("act.more_actions")} items=${[
+          may("write_group") && !!search && { text: t("contacts.save_search"), icon: "bookmark", onPick: () => setSaving(true) },
           may("list_contact_imports") && { text: t("imports.title"), icon: "plus", onPick: () => go(["contact_imports"]) },
           may("list_contact_doubles") && { text: t("doubles.title"), icon: "contacts", onPick: () => go(["contact_doubles"]) },
           may("list_exports") && { text: t("exports.title"), icon: "download", onPick: () => go(["exports"], { type: "contacts", group, query: search }) },
@@ -52,7 +59,38 @@ function ContactsPage({ query }) {
         ${may("write_contact") && html`<button type="button" class="primary" onClick=${() => setAdding(true)}><${Icon} name="plus" size=${18} /> ${t("contacts.add")}</button>`}
       </header>
       <${ContactList} key=${JSON.stringify([group, search])} list=${{ ...list, reload: () => (setCounted(counted + 1), list.reload()) }} groups=${groups} isFiltered=${!!(group || search)} />
+      ${saving && html`<${SaveSearch} search=${search} onClose=${() => setSaving(false)} />`}
       ${adding && html`<${ContactDialog} groups=${groups} onClose=${() => setAdding(false)} onDone=${(/** @type {any} */ contact) => go(["contacts", contact.uuid])} />`}
     </main>
+  `;
+}
+
+/** How many there are. @param {import("../shared/contract.js").Filters<"contacts">} filters @param {number} state when it changes, they are counted again */
+function useCount(filters, state) {
+  const [count, setCount] = useState(/** @type {{value: number, is_exact: boolean} | null} */ (null));
+  const key = JSON.stringify(filters);
+  useEffect(() => {
+    const stop = new AbortController();
+    get("contacts", { ...filters, count: true, page_size: 1 }, stop.signal).then(
+      (page) => setCount(page.count ?? null),
+      () => !stop.signal.aborted && setCount(null),
+    );
+    return () => stop.abort();
+  }, [key, state]);
+  return count;
+}
+
+/** Makes a group of whoever matches, now and later. @param {{search: string, onClose: () => void}} props */
+function SaveSearch({ search, onClose }) {
+  const key = useRef(newKey());
+  const save = async (/** @type {FormData} */ data) => {
+    const made = await post("groups", { name: String(data.get("name")).trim(), query: search }, undefined, key.current);
+    go(["contacts"], { group: made.uuid });
+  };
+  return html`
+    <${FormDialog} title=${t("contacts.save_search")} submit=${t("act.save")} draft="contacts.search" onSubmit=${save} onClose=${onClose}>
+      <p>${t("contacts.save_search_help")} <code dir="ltr">${search}</code></p>
+      <${Field} label=${t("contact.name")} id="search-name"><input id="search-name" name="name" required maxlength="64" dir="auto" /><//>
+    <//>
   `;
 }

@@ -2,7 +2,9 @@
 
 import { confirmFirst, FormDialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
+import { attempt } from "../parts/notices.js";
 import { Empty, Field, ListEnd } from "../parts/small.js";
+import { findUsages, UsagesDialog } from "../parts/usages.js";
 import { request } from "../shared/api.js";
 import { useList } from "../shared/lists.js";
 import { may } from "../shared/session.js";
@@ -15,28 +17,35 @@ import { useReturn } from "./returning.js";
  * @typedef {Parameters<typeof may>[0]} Permission
  * @typedef {{name: "labels" | "topics" | "groups" | "fields" | "globals" | "saved_replies" | "optins", title: Key, help: Key,
  *   list: Permission, write: Permission, id: "uuid" | "key", icon: string, longest: number, more?: "value" | "text",
- *   types?: string[], access?: string[], isFixed?: boolean, canDelete: boolean, note: (record: any) => string}} Kind
+ *   types?: string[], access?: string[], query?: boolean, usedAs?: (record: any) => string, note: (record: any) => string}} Kind
  */
 
 /** @type {Kind[]} */
 export const KINDS = [
-  { name: "labels", title: "settings.labels", help: "settings.labels_help", icon: "label", list: "list_labels", write: "write_label", id: "uuid", longest: 64, canDelete: true, note: ({ count }) => number(count) },
-  { name: "topics", title: "settings.topics", help: "settings.topics_help", icon: "ticket", list: "list_topics", write: "write_topic", id: "uuid", longest: 64, canDelete: false, note: ({ counts }) => `${t("tickets.open")}: ${number(counts.open)}` },
-  { name: "groups", title: "contact.groups", help: "settings.groups_help", icon: "contacts", list: "list_groups", write: "write_group", id: "uuid", longest: 64, canDelete: true, note: ({ query, count }) => [query, number(count)].filter(Boolean).join(" · ") },
-  { name: "fields", title: "contact.fields", help: "settings.fields_help", icon: "person", list: "list_fields", write: "write_field", id: "key", longest: 36, types: ["text", "number", "datetime", "state", "district", "ward"], access: ["view", "edit", "none"], canDelete: true,
+  { name: "labels", title: "settings.labels", help: "settings.labels_help", icon: "label", list: "list_labels", write: "write_label", id: "uuid", longest: 64, usedAs: ({ uuid }) => uuid, note: ({ count }) => number(count) },
+  { name: "topics", title: "settings.topics", help: "settings.topics_help", icon: "ticket", list: "list_topics", write: "write_topic", id: "uuid", longest: 64, usedAs: ({ uuid }) => uuid, note: ({ counts }) => `${t("tickets.open")}: ${number(counts.open)}` },
+  { name: "groups", title: "contact.groups", help: "settings.groups_help", icon: "contacts", list: "list_groups", write: "write_group", id: "uuid", longest: 64, query: true, usedAs: ({ uuid }) => uuid, note: ({ query, count }) => [query, number(count)].filter(Boolean).join(" · ") },
+  { name: "fields", title: "contact.fields", help: "settings.fields_help", icon: "person", list: "list_fields", write: "write_field", id: "key", longest: 36, types: ["text", "number", "datetime", "state", "district", "ward"], access: ["view", "edit", "none"], usedAs: ({ key }) => `fields.${key}`,
     note: ({ key, type, agent_access }) => [key, word("field_type", type), word("agent_access", agent_access)].join(" · ") },
-  { name: "optins", title: "settings.optins", help: "settings.optins_help", icon: "check", list: "list_optins", write: "create_optin", id: "uuid", longest: 64, isFixed: true, canDelete: false, note: ({ created_on }) => listTime(created_on) },
-  { name: "saved_replies", title: "reply.saved", help: "settings.saved_replies_help", icon: "reply", list: "list_conversations", write: "write_saved_reply", id: "uuid", longest: 64, more: "text", canDelete: true, note: ({ text }) => text },
-  { name: "globals", title: "settings.globals", help: "settings.globals_help", icon: "flow", list: "list_globals", write: "write_global", id: "key", longest: 36, more: "value", canDelete: true, note: ({ key, value }) => `@globals.${key} · ${value}` },
+  { name: "optins", title: "settings.optins", help: "settings.optins_help", icon: "check", list: "list_optins", write: "create_optin", id: "uuid", longest: 64, note: ({ created_on }) => listTime(created_on) },
+  { name: "saved_replies", title: "reply.saved", help: "settings.saved_replies_help", icon: "reply", list: "list_conversations", write: "write_saved_reply", id: "uuid", longest: 64, more: "text", note: ({ text }) => text },
+  { name: "globals", title: "settings.globals", help: "settings.globals_help", icon: "flow", list: "list_globals", write: "write_global", id: "key", longest: 36, more: "value", usedAs: ({ key }) => `globals.${key}`, note: ({ key, value }) => `@globals.${key} · ${value}` },
 ];
 
 /** @param {{kind: Kind}} props */
 export function Records({ kind }) {
   const list = useList(kind.name, {});
   const [edited, setEdited] = useState(/** @type {any} */ (null));
+  const [used, setUsed] = useState(/** @type {{name: string, usages: import("../parts/usages.js").Usage[]} | null} */ (null));
   useReturn(list.refresh);
   const path = `v2/${kind.name}.json`;
   const items = /** @type {any[]} */ (list.items);
+  const askToDrop = (/** @type {any} */ record) =>
+    attempt(async () => {
+      const usages = kind.usedAs ? (await findUsages(kind.usedAs(record))).filter(({ archived }) => !archived) : [];
+      if (usages.length > 0) setUsed({ name: record.name, usages });
+      else drop(record);
+    });
   const drop = (/** @type {any} */ record) =>
     confirmFirst({
       title: t("settings.delete", { name: record.name }),
@@ -45,7 +54,8 @@ export function Records({ kind }) {
       onYes: async () => (await request("DELETE", path, { query: { [kind.id]: record[kind.id] } }), list.reload()),
     });
   const save = async (/** @type {FormData} */ data) => {
-    const body = Object.fromEntries([...data].map(([name, value]) => [name, String(value).trim()]));
+    const given = [...data].map(([name, value]) => [name, String(value).trim()]);
+    const body = Object.fromEntries(given.filter(([name, value]) => value || name !== "query"));
     await request("POST", path, { query: edited[kind.id] ? { [kind.id]: edited[kind.id] } : {}, body });
     list.reload();
   };
@@ -60,14 +70,15 @@ export function Records({ kind }) {
         ${items.map((record) => html`
           <li key=${record[kind.id]}>
             <strong><bdi>${record.name}</bdi></strong><span class="note" dir="auto">${kind.note(record)}</span>
-            ${canWrite && !record.system && !kind.isFixed && html`<button type="button" class="quiet" aria-label=${t("settings.edit_name", { name: record.name })} onClick=${() => setEdited(record)}>${t("act.edit")}</button>`}
-            ${canWrite && kind.canDelete && !record.system && html`<button type="button" class="quiet icon-only" aria-label=${t("settings.delete", { name: record.name })} onClick=${() => drop(record)}><${Icon} name="trash" size=${18} /></button>`}
+            ${canWrite && !record.system && html`<button type="button" class="quiet" aria-label=${t("settings.edit_name", { name: record.name })} onClick=${() => setEdited(record)}>${t("act.edit")}</button>`}
+            ${canWrite && !record.system && html`<button type="button" class="quiet icon-only" aria-label=${t("settings.delete", { name: record.name })} onClick=${() => askToDrop(record)}><${Icon} name="trash" size=${18} /></button>`}
             ${record.error && html`<p class="problem" dir="auto">${record.error}</p>`}
           </li>
         `)}
       </ul>
       <${ListEnd} list=${list} />
       ${edited && html`<${RecordDialog} kind=${kind} record=${edited} onSubmit=${save} onClose=${() => setEdited(null)} />`}
+      ${used && html`<${UsagesDialog} name=${used.name} usages=${used.usages} onClose=${() => setUsed(null)} />`}
     </section>
   `;
 }
@@ -77,6 +88,8 @@ const RecordDialog = ({ kind, record, onSubmit, onClose }) => html`
   <${FormDialog} title=${record.name ?? t("settings.add")} submit=${t("act.save")} draft=${`settings.${kind.name}.${record[kind.id] ?? ""}`} onSubmit=${onSubmit} onClose=${onClose}>
     <${Field} label=${t("contact.name")} id="record-name"><input id="record-name" name="name" required maxlength=${kind.longest} defaultValue=${record.name ?? ""} /><//>
     ${kind.more && html`<${Field} label=${t("settings.text")} id="record-more"><textarea id="record-more" name=${kind.more} rows="3" required defaultValue=${record[kind.more] ?? ""}></textarea><//>`}
+    ${kind.query && (!record.uuid || record.query) && html`<${Field} label=${t("settings.group_query")} id="record-query" help=${t("settings.group_query_help")}>
+      <input id="record-query" name="query" maxlength="1000" dir="ltr" autocapitalize="off" spellcheck="false" required=${!!record.query} defaultValue=${record.query ?? ""} aria-describedby="record-query-help" /><//>`}
     ${kind.types && html`<${Choice} label=${t("channels.type")} name="type" family="field_type" words=${kind.types} chosen=${record.type} />`}
     ${kind.access && html`<${Choice} label=${t("settings.agent_access")} name="agent_access" family="agent_access" words=${kind.access} chosen=${record.agent_access} />`}
   <//>

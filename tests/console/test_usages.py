@@ -1,0 +1,55 @@
+"""People make smart groups in a real browser, and see what uses a record before they delete it."""
+
+from playwright.sync_api import BrowserContext, expect
+
+from testbed.running import wait_until
+from tests.console.clinic import Clinic
+from tests.console.pages import open_page, sign_in
+from tests.console.test_triggers import on_every_screen
+
+CONTACTS, GROUPS = "/api/v2/contacts.json", "/api/v2/groups.json"
+
+
+def test_a_search_is_kept_as_a_group_that_fills_itself(somebody: BrowserContext, clinic: Clinic) -> None:
+    for number, district in (("0751", "Nyarugenge"), ("0752", "Nyarugenge"), ("0753", "Rulindo")):
+        clinic.service.post(CONTACTS, {"urns": [f"tel:+25078800{number}"], "fields": {"district": district}})
+    page = sign_in(somebody, clinic, "editor", place="contacts")
+    page.get_by_label("Name, number or query").fill("district = Nyarugenge")
+    expect(page.locator(".page-header .faint")).to_have_text("2")
+    page.get_by_role("button", name="More actions").click()
+    page.get_by_role("menuitem", name="Save the search as a group").click()
+    page.get_by_label("Name", exact=True).fill("People of Nyarugenge")
+    on_every_screen(page, "the form of a smart group")
+    page.get_by_role("button", name="Save").click()
+
+    expect(page.get_by_label("Group", exact=True).locator("option:checked")).to_contain_text("People of Nyarugenge")
+    known = lambda: {group["name"]: group for group in clinic.service.get(GROUPS)["results"]}  # noqa: E731
+    wait_until(lambda: known()["People of Nyarugenge"]["count"] == 2, "a worker to fill the group")
+    assert known()["People of Nyarugenge"]["query"] == 'fields.district = "Nyarugenge"'
+    open_page(page, clinic, "settings/groups")
+    page.get_by_role("button", name="Edit People of Nyarugenge").click()
+    page.get_by_label("Who is in it by itself").fill("district = Rulindo")
+    page.get_by_role("button", name="Save").click()
+    wait_until(lambda: known()["People of Nyarugenge"]["count"] == 1, "a worker to fill the group anew")
+
+
+def test_what_is_in_use_says_by_what_with_links_and_is_deleted_when_it_is_free(
+    somebody: BrowserContext, clinic: Clinic
+) -> None:
+    group = clinic.service.post(GROUPS, {"name": "In a campaign"})
+    campaign = {"name": "Monthly visit", "group": group["uuid"]}
+    campaign = clinic.service.post("/api/v2/campaigns.json", campaign)
+    page = sign_in(somebody, clinic, "editor", place="settings/groups")
+    page.get_by_role("button", name="Delete In a campaign").click()
+    expect(page.get_by_role("heading", name="In a campaign is in use")).to_be_visible()
+    on_every_screen(page, "what uses a group")
+    page.get_by_role("dialog").get_by_role("link", name="Monthly visit").click()
+    expect(page.get_by_role("heading", name="Monthly visit")).to_be_visible()
+    page.get_by_role("button", name="More actions").click()
+    page.get_by_role("menuitem", name="Archive").click()
+    expect(page.get_by_text("The campaign is put away")).to_be_visible()
+
+    open_page(page, clinic, "settings/groups")
+    page.get_by_role("button", name="Delete In a campaign").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(page.get_by_text("In a campaign")).to_have_count(0)
