@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, null, select, update
+from sqlalchemy import ColumnElement, select, update
 
 from persistence.broadcasts.records import BROADCASTS
 from persistence.channels.channels import Networks, check_webhook_url, new_webhook_secret
@@ -31,7 +31,7 @@ from persistence.exports.exports import EXPORTS
 from persistence.flow_starts.flow_starts import STARTS
 from persistence.lists import ListQuery, ListSpec
 from persistence.messages.records import MESSAGES
-from persistence.records import Shown, select_records
+from persistence.records import Shown
 from persistence.resthooks import CONTENT_TYPE, end_subscriptions
 from persistence.runs.records import RUNS
 from persistence.sql.columns import new_uuid, split, time_text
@@ -204,23 +204,23 @@ def _find_subscriptions(tx: Transaction, workspace_id: int) -> list[_Subscriptio
 def _read_events(
     tx: Transaction, workspace: Workspace, name: str, records: Mapping[int | str, str | None]
 ) -> list[_Event]:
-    """The records as v2 lists them to administrators, by one statement; those that it does not list have no event."""
+    """The records as v2 lists them to administrators, by two statements, which are kept for a single record; those that
+    it does not list have no event.
+    """
     spec = RECORDS.get(name)
     if spec is None:
         return [_Event({"uuid": uuid, "merged_into": other}) for uuid, other in records.items()]
     table, query = spec.table, ListQuery(tx, workspace, {"paths": False} if spec is RUNS else {})
-    named: ColumnElement[bool] = table.c.id.in_([one for one in records if isinstance(one, int)])
-    named |= table.c.uuid.in_([one for one in records if isinstance(one, str)])
-    chosen = select(table.c.id.label("id")).where(*spec.conditions(query), named).cte("chosen")
-    owner = table.c.contact_id if "contact_id" in table.c else table.c.id if spec is CONTACTS else null()
-    record = spec.record_of(query)
-    found = select_records(record, spec.source_of(), table.c.id, chosen, is_sqlite=tx.sqlite)
-    mine = found.add_columns(owner, chosen.c.id).where(table.c.workspace_id == workspace.id).order_by(chosen.c.id)
-    rows = tx.execute(mine, query.asking).all()
+    key = table.c.uuid if all(isinstance(one, str) for one in records) else table.c.id
+    (first, *others), mine = records, table.c.workspace_id == workspace.id
+    named: ColumnElement[bool] = key.in_(list(records)) if others else key == first
+    shown = [orjson.loads(each) for each in spec.read(query, *spec.conditions(query), named)]
+    owner = table.c.contact_id if "contact_id" in table.c else table.c.id if spec is CONTACTS else None
+    owners: dict[str, int] = {}
+    if owner is not None and shown:
+        owners = {uuid: number for uuid, number in tx.execute(select(table.c.uuid, owner).where(mine, named))}
     hidden = {LINKS[name]: None} if name in LINKS else {}
-    return [
-        _Event(shown | hidden, contact_id) for (*_, contact_id, _id), shown in zip(rows, record.read(rows), strict=True)
-    ]
+    return [_Event(each | hidden, owners.get(each["uuid"])) for each in shown]
 
 
 def _deliver(workspace: Workspace, to: _Subscription, name: str, moment: datetime, event: _Event) -> NewDelivery:
