@@ -214,8 +214,9 @@ class TestActOnFlows:
         assert api.results(PATH)[0]["archived"] is False
 
 
-def test_the_commands_of_the_guide_make_what_it_says(tmp_path: Path) -> None:
-    blocks = [block for block in read_blocks(ROOT / "docs" / "flows.md") if block.language == "curl"]
+def test_the_commands_of_the_guides_make_what_they_say(tmp_path: Path) -> None:
+    pages = [ROOT / "docs" / f"{name}.md" for name in ("flows", "subscriptions")]
+    blocks = [block for page in pages for block in read_blocks(page) if block.language == "curl"]
     made = []
     with forked_service(f"sqlite:///{tmp_path / 'relayboard.db'}", tmp_path, processes=("api",)) as service:
         for block in blocks:
@@ -223,5 +224,7 @@ def test_the_commands_of_the_guide_make_what_it_says(tmp_path: Path) -> None:
             run = subprocess.run(shlex.split(text), capture_output=True, check=True, timeout=PATIENCE_SECONDS)
             made.append(orjson.loads(run.stdout))
 
-    flow, broadcast = made
+    flow, archived, broadcast, subscription = made
+    assert archived["results"] == []
     assert (flow["name"], broadcast["status"]) == ("Registration", "draft")
+    assert subscription["events"] == ["contact.created", "message.received"]
