@@ -94,7 +94,7 @@ KINDS = (
     Kind("POST groups", 2.4, 4, (4, 0), World.named),
     Kind("POST fields", 2.5, 4, (4, 0), lambda world: {**world.named(), "type": "text"}),
     Kind("POST globals", 2.2, 6, (5, 0), lambda world: {**world.named(), "value": "x"}),
-    Kind("POST messages", 3.3, 11, (6, 1), lambda world: {"contact": world.contact, "text": "Hello"}),
+    Kind("POST messages", 4.2, 11, (6, 1), lambda world: {"contact": world.contact, "text": "Hello"}),
     Kind("POST contacts", 4.0, 7, (4, 2), lambda world: {**world.named(), "urns": [world.number()]}),
     Kind("POST broadcasts", 3.3, 8, (5, 1), lambda world: {"contacts": [world.contact], "text": "Hello"}),
     Kind("POST flow_starts", 3.0, 8, (7, 0), lambda world: {"contacts": [world.contact], "flow": world.flow}),
