@@ -48,6 +48,7 @@ from persistence.tables.service import KEY_LENGTH
 from persistence.tokens import claim_key, keep_answer
 from persistence.workspaces.records import Workspace, find_workspace, hold_workspace
 
+IF_MATCH_LENGTH = 1000
 SLOW_TIMEOUT_SECONDS = 15.0
 """For each statement of a request that is known to be slow."""
 STREAM_HEADERS = {"X-Accel-Buffering": "no", "Cache-Control": "no-store"}
@@ -282,9 +283,9 @@ def _answer_once(tx: Transaction, rules: OperationRules, http: HttpRequest, cont
         hold_workspace(tx, workspace_id)
     if context.upload is not None:
         context.upload.place = None  # a previous attempt may have set it
-    key = _key_of(rules, http)
+    key, if_match = _key_of(rules, http), _if_match_of(rules, http)
     if key is None:
-        return _call_handler(tx, rules, http, context)
+        return _call_handler(tx, rules, http, context, if_match)
     asked = http.scope["query_string"] + b"\n" + _said(context)
     who = context.credentials
     if who.role == "agent" or who.areas is not None:
@@ -293,7 +294,7 @@ def _answer_once(tx: Transaction, rules: OperationRules, http: HttpRequest, cont
     kept = claim_key(tx, workspace_id, rules.id, key, asked)
     if kept is not None:
         return Answer(kept.status, kept.body, {"Idempotency-Replayed": "true"})
-    answer = _call_handler(tx, rules, http, context)
+    answer = _call_handler(tx, rules, http, context, if_match)
     body = answer.body.decode() if isinstance(answer.body, bytes) else answer.body
     keep_answer(tx, workspace_id, rules.id, key, answer.status, body)
     return answer
@@ -309,6 +310,16 @@ def _key_of(rules: OperationRules, http: HttpRequest) -> str | None:
     return key
 
 
+def _if_match_of(rules: OperationRules, http: HttpRequest) -> str | None:
+    """The states that the client names, if the operation asks for them. Raises Refused."""
+    named: str | None = http.headers.get("If-Match")
+    if named is None or not rules.has_etag:
+        return None
+    if not 1 <= len(named) <= IF_MATCH_LENGTH:
+        raise Refused(f"An If-Match has 1 to {IF_MATCH_LENGTH} characters.")
+    return named
+
+
 def _said(context: RequestContext) -> bytes:
     """The body as it is compared for an Idempotency-Key: an upload without the boundary, which is random each time."""
     upload = context.upload
@@ -317,7 +328,9 @@ def _said(context: RequestContext) -> bytes:
     return f"{upload.filename}\n{upload.content_type}\n{upload.hash}".encode()
 
 
-def _call_handler(tx: Transaction, rules: OperationRules, http: HttpRequest, context: RequestContext) -> Answer:
+def _call_handler(
+    tx: Transaction, rules: OperationRules, http: HttpRequest, context: RequestContext, if_match: str | None = None
+) -> Answer:
     query = dict(context.query)
     page = PageOptions(**{name: query.pop(name) for name in PAGE_OPTIONS if name in query})
     request = Request(
@@ -330,7 +343,7 @@ def _call_handler(tx: Transaction, rules: OperationRules, http: HttpRequest, con
         page=page,
         body=context.json or {},
         media=context.upload,
-        if_match=http.headers.get("If-Match") if rules.has_etag and rules.is_writing else None,
+        if_match=if_match,
     )
     answer: Answer = rules.function(request, **query)
     if page.fields and not answer.is_list:

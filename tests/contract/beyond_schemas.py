@@ -25,7 +25,7 @@ class Reason:
 LOOKED_UP = (
     r"(?:urns|contact|contacts|groups|exclude_groups|add_groups|remove_groups|channel|group|group_uuid|group_uuids"
     r"|campaign|campaigns|campaign_uuid|flow|flow_uuid|flows|label"
-    r"|label_name|label_uuid|topic|import|receiver|deliveries|assignee|tickets|user|broadcasts|resthook|relative_to|attachments(?:\.[^.]+){1,2})"
+    r"|label_name|label_uuid|topic|import|receiver|deliveries|assignee|tickets|user|broadcasts|starts|resthook|relative_to|attachments(?:\.[^.]+){1,2})"
 )
 OF_QUERIES = (
     r"query is too complex",
@@ -90,6 +90,7 @@ REASONS = [
     ),
     Reason("a name that is taken", r"This name is already taken\."),
     Reason("a name that is taken", r"Another (?:field|global) has the key made from this name\."),
+    Reason("a name that is taken", r"This resthook exists already\.", r"POST /api/v2/resthooks\.json resthook"),
     Reason("a name that is taken", r"This URL is already subscribed\.", r"POST /api/v2/resthook_subscribers\.json "),
     Reason(
         "a name that is taken", r"This URN belongs to another contact\.", r"POST \S+/contacts\.json (?:add_)?urns\.\d+"
@@ -130,7 +131,7 @@ REASONS = [
     Reason(
         "a setting of the operator", r"This service cannot send mail: .*\.", r"POST /api/v2/sign_in_links\.json detail"
     ),
-    Reason("an address that may be called", r"This address is on a private network\..*", r"POST \S+"),
+    Reason("an address that may be called", r"This address is on a private network\..*", r"POST \S+ ?(?:url)?"),
     Reason("an address that may be called", r"Enter a URL that begins with http:// or https://\."),
     Reason("a filter of another list", r"An export of \w+ has no such filter\.", r"POST /api/v2/exports\.json \w+"),
     Reason(

@@ -43,7 +43,16 @@ def test_the_groups_of_a_contact_are_replaced_only_if_it_is_as_the_client_knows_
 
 
 @pytest.mark.parametrize(
-    ("given", "status"), [("*", 200), ('"other", {tag}', 200), ("W/{tag}", 412), ('"other"', 412), ("nonsense", 412)]
+    ("given", "status"),
+    [
+        ("*", 200),
+        ('"other", {tag}', 200),
+        ("W/{tag}", 412),
+        ('"other"', 412),
+        ("nonsense", 412),
+        ("", 400),
+        ("*" * 1001, 400),
+    ],
 )
 def test_if_match_names_states_exactly(api: Api, amina: str, given: str, status: int) -> None:
     known = api.get(CONTACTS, uuid=amina).headers["ETag"]
