@@ -214,6 +214,8 @@ class Changes:
         """Writes all that follows, in this order, in which everybody locks: contacts, flows, records that a change of
         others touches, the clocks of workspaces by their ids, conversations, events for subscribers.
         """
+        if tx.sqlite:
+            self._forget_unwanted(tx)
         if not (self._waiting or self._expected or self._workspaces or self.told or self.reported or self.run_counts):
             return
         from persistence import follow_ups  # noqa: PLC0415  # many commands change nothing
@@ -250,9 +252,19 @@ class Changes:
         for workspace_id, events in sorted(told.items(), key=lambda item: item[0]):
             self._write_events(tx, workspace_id, events)
 
-    def _write_events(self, tx: Transaction, workspace_id: int, told: Told) -> None:
+    def _forget_unwanted(self, tx: Transaction) -> None:
+        """Events to which nobody subscribes: SQLite's clock, which is taken before anything is written, has said so."""
+        for workspace_id in self.told:
+            self._take_on_sqlite(tx, workspace_id)
+        wanted = {workspace_id: self._wanted(workspace_id, told) for workspace_id, told in self.told.items()}
+        self.told = {workspace_id: told for workspace_id, told in wanted.items() if told}
+
+    def _wanted(self, workspace_id: int, told: Told) -> Told:
         subscribed = self._subscribed[workspace_id].split()
-        wanted = {event: records for event, records in told.items() if event in subscribed}
+        return {event: records for event, records in told.items() if event in subscribed}
+
+    def _write_events(self, tx: Transaction, workspace_id: int, told: Told) -> None:
+        wanted = self._wanted(workspace_id, told)
         if wanted:
             from persistence.deliveries.events import record_events  # noqa: PLC0415  # it reads all kinds of records
 

@@ -8,7 +8,7 @@ from handlers.answers import Answer, ListAnswer, as_json, no_content, ok
 from handlers.request import Request
 from openapi.bundle import bundle
 from persistence.deliveries import receivers
-from persistence.deliveries.events import create_subscription, delete_subscription
+from persistence.deliveries.subscriptions import create_subscription, delete_subscription
 from persistence.records import Shown
 from persistence.sql.columns import time_text
 from persistence.stamps import EVENT_AREAS

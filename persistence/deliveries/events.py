@@ -1,46 +1,34 @@
-"""Events of a workspace for those who subscribe to them. A subscription is a subscriber with types of events instead of
-a resthook, and a receiver of webhooks like others. Who changes something notes what it is (`tell`); at the end of the
-unit of work each subscription gets a delivery for each event, in the same transaction. While nobody subscribes nothing
-is read or written: the clock of the workspace says so (`workspace_clock.told`).
+"""Events of a workspace for those who subscribe to them (`subscriptions.py`). Who changes something notes what it is
+(`tell`); at the end of the unit of work each subscription gets a delivery for each event, in one transaction. While
+nobody subscribes nothing is read or written: the clock of the workspace says so (`workspace_clock.told`).
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, select, update
+from sqlalchemy import ColumnElement, select
 
 from persistence.broadcasts.records import BROADCASTS
-from persistence.channels.channels import Networks, check_webhook_url, new_webhook_secret
 from persistence.contact_imports.contact_imports import CONTACT_IMPORTS
 from persistence.contacts.records import CONTACTS
 from persistence.database import Transaction
 from persistence.deliveries.outbox import NewDelivery, record_deliveries
-from persistence.deliveries.settings import (
-    IS_SUBSCRIBER_OFF,
-    IS_SUBSCRIBER_PACED,
-    Endpoint,
-    end_trouble,
-    is_delivery_to,
-    name_at,
-)
-from persistence.errors import InvalidInput, RecordMissing
+from persistence.deliveries.settings import IS_SUBSCRIBER_OFF, IS_SUBSCRIBER_PACED
+from persistence.deliveries.subscriptions import IS_SUBSCRIPTION, write_body
 from persistence.exports.exports import EXPORTS
 from persistence.flow_starts.flow_starts import STARTS
 from persistence.lists import ListQuery, ListSpec
 from persistence.messages.records import MESSAGES
 from persistence.records import Shown
-from persistence.resthooks import CONTENT_TYPE, end_subscriptions
+from persistence.resthooks import CONTENT_TYPE
 from persistence.runs.records import RUNS
-from persistence.sql.columns import new_uuid, split, time_text
-from persistence.sql.names import check_room
+from persistence.sql.columns import new_uuid, split
 from persistence.stamps import (
     BROADCAST_DONE,
     CONTACT_CHANGED,
     CONTACT_CREATED,
-    EVENT_AREAS,
     EXPORT_DONE,
     IMPORT_DONE,
     MESSAGE_FAILED,
@@ -52,14 +40,11 @@ from persistence.stamps import (
     TICKET_CLOSED,
     TICKET_OPENED,
     Told,
-    changes_of,
 )
-from persistence.tables.deliveries import PENDING, delivery, resthook_subscriber
+from persistence.tables.deliveries import resthook_subscriber
 from persistence.tickets.records import TICKETS
-from persistence.workspaces.records import Workspace, find_workspace, hold_workspace
+from persistence.workspaces.records import Workspace, find_workspace
 
-SUBSCRIPTIONS_PER_WORKSPACE = 20
-IS_SUBSCRIPTION = resthook_subscriber.c.events.is_not(None)
 RECORDS_AT_ONCE = 500
 """Whose events are in memory together: a contact with all fields and groups that it may have takes 200 kB."""
 
@@ -77,72 +62,6 @@ RECORDS: Mapping[str, ListSpec] = {
 """The list of v2 whose record an event has as `data`; a contact that is gone is only named."""
 LINKS = {IMPORT_DONE: "rejects_url", EXPORT_DONE: "download_url"}
 """Where files are: only who may read the record gets such a link, which holds for minutes."""
-
-
-def create_subscription(
-    tx: Transaction, workspace: Workspace, url: str, events: Sequence[str], networks: Networks = None
-) -> tuple[int, str]:
-    """Subscribes a URL to events from now on; returns the subscription's id and the secret that signs its events, which
-    is not shown again. Raises InvalidInput, LimitReached.
-    """
-    hold_workspace(tx, workspace.id)
-    chosen = check_events(events)
-    url = check_webhook_url(url, networks=networks)
-    check_room(tx, workspace.id, resthook_subscriber, IS_SUBSCRIPTION, limit=SUBSCRIPTIONS_PER_WORKSPACE)
-    secret = new_webhook_secret()
-    subscriber_id = tx.insert(
-        resthook_subscriber,
-        workspace_id=workspace.id,
-        events=chosen,
-        target_url=url,
-        webhook_secret=secret,
-        created_on=tx.now,
-    )
-    changes_of(tx, workspace.id).are_subscriptions_changed = True
-    return subscriber_id, secret
-
-
-def change_subscription(
-    tx: Transaction, endpoint: Endpoint, changes: Mapping[str, Any], networks: Networks = None
-) -> None:
-    """Changes the URL or the events of a subscription, whose workspace is held. What waits goes to the new URL. Raises
-    InvalidInput.
-    """
-    rows, values = resthook_subscriber.c, dict[str, Any]()
-    if "events" in changes:
-        values["events"] = check_events(changes["events"] or ())
-    if "url" in changes:
-        if changes["url"] is None:
-            raise InvalidInput.on("url", "A subscription has a URL; delete it to end it.")
-        values["target_url"] = check_webhook_url(changes["url"], networks=networks)
-        end_trouble(tx, subscriber_ids=[endpoint.subscriber_id or 0])
-    mine = (rows.workspace_id == endpoint.workspace_id) & (rows.id == endpoint.subscriber_id)
-    tx.execute(update(resthook_subscriber).where(mine).values(**values))
-    if "target_url" in values:
-        waiting = is_delivery_to(endpoint) & (delivery.c.status == PENDING)
-        url = values["target_url"]
-        tx.execute(update(delivery).where(waiting).values(url=url, receiver=name_at(tx, endpoint, url)))
-    changes_of(tx, endpoint.workspace_id).are_subscriptions_changed = True
-
-
-def delete_subscription(tx: Transaction, workspace_id: int, subscriber_id: int) -> None:
-    """Ends a subscription; what waits for it is given up. Raises RecordMissing."""
-    hold_workspace(tx, workspace_id)
-    rows = resthook_subscriber.c
-    mine = (rows.workspace_id == workspace_id) & (rows.id == subscriber_id) & IS_SUBSCRIPTION
-    if tx.execute(select(rows.id).where(mine)).first() is None:
-        raise RecordMissing
-    end_subscriptions(tx, workspace_id, [subscriber_id])
-
-
-def check_events(events: Sequence[str]) -> list[str]:
-    """The types of a subscription, each once, in the order of the catalogue. Raises InvalidInput."""
-    for index, each in enumerate(events):
-        if each not in EVENT_AREAS:
-            raise InvalidInput.at("events", index, f"Unknown event: {each[:50]}.")
-    if not events:
-        raise InvalidInput.on("events", "Choose at least one event.")
-    return [each for each in EVENT_AREAS if each in events]
 
 
 def record_events(tx: Transaction, workspace_id: int, told: Told, moment: datetime) -> None:
@@ -166,12 +85,6 @@ def record_events(tx: Transaction, workspace_id: int, told: Told, moment: dateti
                 workspace_id,
                 [_deliver(workspace, each, name, moment, event) for event in events for each in theirs],
             )
-
-
-def write_body(workspace_uuid: str, event_id: str, name: str, moment: datetime, data: Shown) -> bytes:
-    """The body of an event: `data` is the record. `id` is the same in the header `webhook-id`."""
-    shown = {"id": event_id, "type": name, "timestamp": time_text(moment), "workspace": workspace_uuid, "data": data}
-    return orjson.dumps(shown)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,10 @@ from persistence.channels.channels import Networks, new_webhook_secret, rotate_w
 from persistence.channels.event_form import CONTENT_TYPE as FORM_TYPE
 from persistence.channels.event_form import EventChannel, channel_fields, encode_form, encode_json
 from persistence.database import Transaction
-from persistence.deliveries.events import IS_SUBSCRIPTION, change_subscription, write_body
 from persistence.deliveries.leases import DueDelivery
 from persistence.deliveries.outbox import NewDelivery, give_up_waiting, record_deliveries
 from persistence.deliveries.settings import Endpoint, change_settings, is_of, is_paced, set_pace, switch_on
+from persistence.deliveries.subscriptions import IS_SUBSCRIPTION, change_subscription, write_body
 from persistence.errors import InvalidInput, RecordMissing, Refused
 from persistence.lists import Condition, ListQuery, ListSpec, never, read_record
 from persistence.pages import Order

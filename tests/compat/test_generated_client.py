@@ -87,7 +87,7 @@ class TestNames:
         assert modules == {operation["operationId"] for operation in operations}
         verbs = (
             "act|answer|change|check|claim|create|delete|find|follow|list|merge|preview|read|release|renumber|rotate|run"
-            "|send|start|upload|write"
+            "|send|start|upload|upsert|write"
         )
         assert [name for name in modules if not re.fullmatch(rf"({verbs})(_[a-z]+)+", name)] == []
 

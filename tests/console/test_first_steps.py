@@ -19,7 +19,7 @@ EMPTY = {
     "contacts": ("No contacts yet", "Whoever writes to a channel becomes a contact"),
     "tickets": ("No tickets here", "Flows open them"),
     "broadcasts": ("Nothing sent to many yet", "Write one message to whole groups"),
-    "flows": ("No flows yet", "relayboard flow import"),
+    "flows": ("No flows yet", "Import one from a file"),
     "flows/calendar": ("Nothing is planned", "Schedules of flows"),
     "exports": ("No exports yet", "Choose what you need"),
     "deliveries": ("No receivers yet", "A receiver is an address"),

@@ -12,8 +12,8 @@ import requests
 from sqlalchemy import select
 
 from persistence.channels.channels import set_channel_webhook
-from persistence.deliveries.events import create_subscription
 from persistence.deliveries.outbox import count_deliveries
+from persistence.deliveries.subscriptions import create_subscription
 from persistence.relayers.relayers import claim_phone
 from persistence.stamps import MESSAGE_FAILED, MESSAGE_RECEIVED, MESSAGE_SENT
 from persistence.tables.channels import channel

@@ -215,11 +215,12 @@ def test_a_delivery_belongs_to_the_area_of_its_event(api: Api, database: Databas
     assert limited.get("/api/v2/delivery_ledger.json").json()["made"] == 1
 
 
-def test_receivers_belong_to_channels_or_to_flows(api: Api, database: Database, filled: Filled) -> None:
+def test_receivers_belong_to_channels_flows_or_administration(api: Api, database: Database, filled: Filled) -> None:
     path, uuid = "/api/v2/webhook_receivers.json", filled.first("channel").uuid
     with database.writing() as tx:
         tx.execute(update(delivery).values(status="failed"))
-    theirs = {"channels": uuid, "flows": str(filled.first("resthook_subscriber").id)}
+    subscriber = filled.first("resthook_subscriber").id
+    theirs = {"channels": uuid, "flows": str(subscriber), "administration": str(subscriber - 1)}
 
     for area in AREAS:
         limited = api.limited_to(area)

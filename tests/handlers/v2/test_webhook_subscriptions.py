@@ -8,7 +8,8 @@ import pytest
 from sqlalchemy import select
 
 from persistence.contacts.bulk import block_contacts
-from persistence.deliveries.events import RECORDS_AT_ONCE, SUBSCRIPTIONS_PER_WORKSPACE
+from persistence.deliveries.events import RECORDS_AT_ONCE
+from persistence.deliveries.subscriptions import SUBSCRIPTIONS_PER_WORKSPACE
 from persistence.stamps import CONTACT_CHANGED, CONTACT_CREATED, CONTACT_DELETED, EVENT_AREAS, MESSAGE_RECEIVED
 from persistence.tables.contacts import contact
 from persistence.tables.service import workspace_clock

@@ -13,10 +13,10 @@ import pytest
 from sqlalchemy import insert, select
 
 from persistence.database import Database, utc_now
-from persistence.deliveries.events import create_subscription
 from persistence.deliveries.outbox import Ledger
 from persistence.deliveries.records import send_again
 from persistence.deliveries.settings import LEAST_GIVEN_UP
+from persistence.deliveries.subscriptions import create_subscription
 from persistence.stamps import CONTACT_CREATED
 from persistence.tables.deliveries import delivery, resthook_subscriber, webhook_trouble
 from persistence.tables.service import workspace_clock
