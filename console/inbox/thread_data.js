@@ -59,7 +59,12 @@ export function keyOf({ type, time, message, channel_event, run, ticket_event, n
 
 /** Both lists as one, oldest first, with the newer state of each item. @param {Item[]} old @param {Item[]} page */
 function merged(old, page) {
-  const byKey = new Map([...old, ...page].map((item) => [keyOf(item), item]));
+  const byKey = new Map(old.map((item) => [keyOf(item), item]));
+  for (const item of page) {
+    // The stream may have told of a message what happened after this answer was made.
+    const known = byKey.get(keyOf(item))?.message;
+    if (!known || !item.message || known.modified_on <= item.message.modified_on) byKey.set(keyOf(item), item);
+  }
   const deleted = (/** @type {Item} */ { message }) => message?.visibility === "deleted";
   return [...byKey.values()]
     .filter((item) => !deleted(item))

@@ -402,7 +402,8 @@ def test_a_template_is_sent_while_a_channel_takes_nothing_else_and_previewed_to_
     page.set_viewport_size(WIDE)
     send.press("Enter")
     expect(page.locator(".message.out .text", has_text="Hi Ann, come at 9")).to_have_count(1)
-    expect(page.locator(".message.out .state", has_text=re.compile("wired|sent"))).to_be_visible()
+    sent = lambda: clinic.service.get(MESSAGES, contact=zubeda["uuid"])["results"][0]["status"]  # noqa: E731
+    wait_until(lambda: sent() in ("wired", "sent"), "the message to be with the provider")
 
     about = {"from": "250788123123", "id": "wamid.1", "timestamp": str(int(time.time())), "type": "text"}
     body, headers = whatsapp_change(messages=[about | {"text": {"body": "I shall come"}}])
