@@ -3,13 +3,18 @@
 import json
 from pathlib import Path
 
-from playwright.sync_api import BrowserContext, Download, expect
+from playwright.sync_api import BrowserContext, Download, FilePayload, expect
 
 from tests.console.clinic import Clinic
 from tests.console.pages import open_page, sign_in
 from tests.console.test_triggers import on_every_screen
 
 FLOWS = "/api/v2/flows.json"
+
+
+def states(clinic: Clinic) -> set[tuple[str, str]]:
+    """Which flows there are, each with the time of its last change."""
+    return {(flow["uuid"], flow["modified_on"]) for flow in clinic.service.get(FLOWS)["results"]}
 
 
 def test_a_flow_is_made_copied_renamed_labelled_found_archived_and_restored(
@@ -98,13 +103,12 @@ def test_a_file_is_looked_at_before_it_is_imported_and_comes_out_as_it_went_in(
 def test_a_file_that_is_none_or_is_refused_says_so_and_changes_nothing(
     somebody: BrowserContext, clinic: Clinic
 ) -> None:
-    known = lambda: {(flow["uuid"], flow["modified_on"]) for flow in clinic.service.get(FLOWS)["results"]}  # noqa: E731
-    before = known()
+    before = states(clinic)
     page = sign_in(somebody, clinic, "editor", place="flows/import")
     no_json, no_flows = b"PK\x03\x04", b'{"flows": 7}'
     for content, said in ((no_json, "notes.json is no export of flows"), (no_flows, "version: is missing")):
-        file = {"name": "notes.json", "mimeType": "application/json", "buffer": content}
-        page.get_by_label("File with flows").set_input_files(file)  # type: ignore[arg-type]
+        file = FilePayload(name="notes.json", mimeType="application/json", buffer=content)
+        page.get_by_label("File with flows").set_input_files(file)
         expect(page.locator(".problem").first).to_contain_text(said)
 
-    assert known() == before
+    assert states(clinic) == before

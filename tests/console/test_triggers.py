@@ -9,6 +9,10 @@ from tests.console.pages import NARROW, WIDE, findings, open_page, sign_in
 TRIGGERS, RUNS = "/api/v2/triggers.json", "/api/v2/runs.json"
 
 
+def people_in(clinic: Clinic, flow: str) -> list[str]:
+    return [run["contact"]["urn"] for run in clinic.service.get(RUNS, flow=flow)["results"]]
+
+
 def on_every_screen(page: Page, what: str) -> None:
     assert findings(page, what) == []
     page.set_viewport_size(NARROW)
@@ -39,9 +43,7 @@ def test_a_keyword_is_made_tried_and_starts_its_flow(somebody: BrowserContext, c
 
     clinic.phone.receive_sms("+250788000661", "Mama")
     clinic.sync()
-    query = {"flow": flow["uuid"]}
-    starters = lambda: [run["contact"]["urn"] for run in clinic.service.get(RUNS, **query)["results"]]  # noqa: E731
-    wait_until(lambda: "tel:+250788000661" in starters(), "the flow to begin")
+    wait_until(lambda: "tel:+250788000661" in people_in(clinic, flow["uuid"]), "the flow to begin")
 
 
 def test_what_is_refused_is_said_at_the_form_and_what_was_typed_stays(somebody: BrowserContext, clinic: Clinic) -> None:

@@ -1,5 +1,7 @@
 """People make smart groups in a real browser, and see what uses a record before they delete it."""
 
+from typing import Any
+
 from playwright.sync_api import BrowserContext, expect
 
 from testbed.running import wait_until
@@ -8,6 +10,11 @@ from tests.console.pages import open_page, sign_in
 from tests.console.test_triggers import on_every_screen
 
 CONTACTS, GROUPS = "/api/v2/contacts.json", "/api/v2/groups.json"
+
+
+def group_named(clinic: Clinic, name: str) -> dict[str, Any]:
+    (found,) = (group for group in clinic.service.get(GROUPS)["results"] if group["name"] == name)
+    return dict(found)
 
 
 def test_a_search_is_kept_as_a_group_that_fills_itself(somebody: BrowserContext, clinic: Clinic) -> None:
@@ -23,14 +30,13 @@ def test_a_search_is_kept_as_a_group_that_fills_itself(somebody: BrowserContext,
     page.get_by_role("button", name="Save").click()
 
     expect(page.get_by_label("Group", exact=True).locator("option:checked")).to_contain_text("People of Nyarugenge")
-    known = lambda: {group["name"]: group for group in clinic.service.get(GROUPS)["results"]}  # noqa: E731
-    wait_until(lambda: known()["People of Nyarugenge"]["count"] == 2, "a worker to fill the group")
-    assert known()["People of Nyarugenge"]["query"] == 'fields.district = "Nyarugenge"'
+    wait_until(lambda: group_named(clinic, "People of Nyarugenge")["count"] == 2, "a worker to fill the group")
+    assert group_named(clinic, "People of Nyarugenge")["query"] == 'fields.district = "Nyarugenge"'
     open_page(page, clinic, "settings/groups")
     page.get_by_role("button", name="Edit People of Nyarugenge").click()
     page.get_by_label("Who is in it by itself").fill("district = Rulindo")
     page.get_by_role("button", name="Save").click()
-    wait_until(lambda: known()["People of Nyarugenge"]["count"] == 1, "a worker to fill the group anew")
+    wait_until(lambda: group_named(clinic, "People of Nyarugenge")["count"] == 1, "a worker to fill the group anew")
 
 
 def test_what_is_in_use_says_by_what_with_links_and_is_deleted_when_it_is_free(
