@@ -60,15 +60,24 @@ def listing(what: str, listed: int = 250) -> Action:
     return Action("list", "records.run_list", what, workspace(), limit(listed), examples=(IN,))
 
 
+def called(noun: str) -> str:
+    """What people call it."""
+    return "opt-in" if noun == "optin" else noun
+
+
+def a(noun: str) -> str:
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {called(noun)}"
+
+
 def record(noun: str, key: str) -> click.Argument:
     if noun in NAMED:
-        return argument(key, f"the UUID or the name of the {noun}", metavar=noun.upper())
+        return argument(key, f"the UUID or the name of the {called(noun)}", metavar=noun.upper())
     return argument(key, f"the {noun}, as `relayboard {noun} list` names it", metavar=key.upper())
 
 
 def showing(noun: str, key: str = "uuid", example: str = ID) -> Action:
     return Action(
-        "show", "records.run_show", f"one {noun}", workspace(), record(noun, key), examples=(f"{IN} {example}",)
+        "show", "records.run_show", f"one {called(noun)}", workspace(), record(noun, key), examples=(f"{IN} {example}",)
     )
 
 
@@ -76,10 +85,10 @@ def deletion(noun: str, what: str, key: str = "uuid", example: str = ID) -> Acti
     return Action(
         "delete",
         "records.run_delete",
-        f"delete a {noun}",
+        f"delete {a(noun)}",
         workspace(),
         record(noun, key),
-        destroys=f"the {noun} {{{key}}} is deleted{what}, which cannot be undone",
+        destroys=f"the {called(noun)} {{{key}}} is deleted{what}, which cannot be undone",
         examples=(f"{IN} {example} --yes",),
     )
 
@@ -130,7 +139,7 @@ def renaming(noun: str) -> Action:
     return Action(
         "change",
         "records.run_change",
-        f"rename a {noun}",
+        f"rename {a(noun)}",
         workspace(),
         record(noun, "uuid"),
         named("the new name"),
