@@ -10,6 +10,7 @@ import { explain } from "../shared/explain.js";
 import { useAll } from "../shared/lists.js";
 import { useRepeat } from "../shared/repeat.js";
 import { link } from "../shared/router.js";
+import { may } from "../shared/session.js";
 import { languageName, number, t, word } from "../shared/texts.js";
 import { html, useEffect, useRef, useState } from "../shared/ui.js";
 import { isGoing, TONES } from "./page.js";
@@ -23,6 +24,8 @@ const ENCODINGS = /** @type {const} */ (["utf-8", "utf-16", "cp1252", "cp1250", 
 const WRITTEN_IN = { cp1250: "pol", cp1254: "tur", cp1257: "lit", cp1251: "rus", "koi8-r": "rus", "iso-8859-5": "rus", cp866: "rus", cp1253: "ell", cp1255: "heb", cp1256: "ara", cp874: "tha", gb18030: "zho", big5: "zho", cp949: "kor", cp932: "jpn", "euc-jp": "jpn", "iso-8859-2": "pol", "iso-8859-7": "ell", "koi8-u": "ukr", cp1258: "vie" };
 const STYLES = /** @type {const} */ (["day_first", "month_first", "year_first"]);
 const SIGNS = /** @type {const} */ ([".", ","]);
+/** Stands for the group that is made for the file. */
+const NEW = "new";
 const UNREAD = /** @type {const} */ (["keep", "reject", "refuse"]);
 
 /** @param {{uuid: string}} props */
@@ -72,21 +75,30 @@ function Columns({ file, onStarted }) {
   const key = useRef(newKey());
   const fields = useAll("fields");
   const groups = useAll("groups").filter((group) => !group.query && !group.system);
+  const [joined, setJoined] = useState("");
+  const made = useRef({ name: "", uuid: "" });
   const names = targets.some((target) => target === "uuid" || target.startsWith("urn:"));
   const [unread, setUnread] = useState(file.reading?.unread ?? "keep");
   const leftOut = file.columns.filter(({ header, filled }, at) => targets[at] === "ignore" && (header || filled)).map(({ header, place }) => header || `#${place}`);
   const reading = file.reading ?? {};
   const start = async (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
-    const group = String(new FormData(/** @type {HTMLFormElement} */ (event.target)).get("group") ?? "");
-    if (await act({ action: "start", columns: chosen(), unread, ...(group ? { group } : {}) })) drop();
+    const data = new FormData(/** @type {HTMLFormElement} */ (event.target));
+    const named = String(data.get("new-group") ?? "").trim();
+    if (await act({ action: "start", columns: chosen(), unread }, () => (joined === NEW ? newGroup(named) : joined))) drop();
+  };
+  /** The group that is made for this file, once, also when the import is refused and started again. @param {string} name */
+  const newGroup = async (name) => {
+    if (made.current.name !== name) made.current = { name, uuid: (await post("groups", { name })).uuid };
+    return made.current.uuid;
   };
   const chosen = () => file.columns.map((_, at) => ({ place: at + 1, target: targets[at] }));
-  /** @param {Omit<import("../shared/contract.js").Sent<"contact_import_actions">, "import">} what */
-  const act = async (what) => {
+  /** @param {Omit<import("../shared/contract.js").Sent<"contact_import_actions">, "import">} what @param {() => string | Promise<string>} [groupOf] */
+  const act = async (what, groupOf = () => "") => {
     setBusy(true);
     try {
-      onStarted(await post("contact_import_actions", { import: file.uuid, ...what }, undefined, key.current));
+      const group = await groupOf();
+      onStarted(await post("contact_import_actions", { import: file.uuid, ...what, ...(group && { group }) }, undefined, key.current));
       return true;
     } catch (error) {
       setProblem(explain(error));
@@ -127,8 +139,11 @@ function Columns({ file, onStarted }) {
       <${Field} label=${t("imports.unread")} id="unread"><select id="unread" name="unread" onChange=${(/** @type {any} */ event) => setUnread(event.target.value)}>
         ${UNREAD.map((each) => html`<option key=${each} value=${each} selected=${each === unread}>${word("import_unread", each)}</option>`)}</select><//>
       <${Field} label=${t("imports.group")} id="group">
-        <select id="group" name="group"><option value="">–</option>${groups.map(({ uuid, name }) => html`<option key=${uuid} value=${uuid}>${name}</option>`)}</select>
+        <select id="group" name="group" onChange=${(/** @type {any} */ event) => setJoined(event.target.value)}><option value="">–</option>
+          ${may("write_group") && html`<option value=${NEW} selected=${joined === NEW}>${t("imports.new_group")}</option>`}
+          ${groups.map(({ uuid, name }) => html`<option key=${uuid} value=${uuid} selected=${uuid === joined}>${name}</option>`)}</select>
       <//>
+      ${joined === NEW && html`<${Field} label=${t("imports.group_name")} id="new-group"><input id="new-group" name="new-group" required maxlength="64" dir="auto" /><//>`}
       </div>
       ${!names && html`<p class="problem" role="alert">${t("imports.needs_address")}</p>`}
       ${problem && html`<p class="problem" role="alert">${problem}</p>`}
