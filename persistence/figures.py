@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, String, func, literal, select
+from sqlalchemy import ColumnElement, Row, func, literal, select
 
 from persistence.channels.channels import IS_RELAYER, LOST_AFTER
 from persistence.channels.terms import MILLIONTHS
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
-from persistence.records import Template
 from persistence.runs.runs import EXPIRED, INTERRUPTED, IS_OPEN
 from persistence.sql.columns import time_text
 from persistence.stamps import ACTIVE, CAME, COST, ERRORS, SEGMENTS, WENT
@@ -20,7 +19,7 @@ from persistence.tables.changes import day_count, flow_count
 from persistence.tables.channels import channel
 from persistence.tables.contacts import ticket
 from persistence.tables.deliveries import PENDING, delivery, resthook, resthook_subscriber, webhook_trouble
-from persistence.tables.flows import flow, flow_run
+from persistence.tables.flows import LastNode, flow, flow_run
 from persistence.tables.messages import IS_UNHANDLED, message
 
 MOST_COUNTED = 10_000
@@ -42,10 +41,6 @@ DECIMALS = 6
 """Of costs."""
 TROUBLE = webhook_trouble.c
 FACTS = (TROUBLE.began_on, TROUBLE.last_failed_on, TROUBLE.given_up, TROUBLE.switched_off_on)
-
-
-class LastNode(Template, sqlite="json_extract({0}, '$[#-1].node')", postgresql="({0} -> -1 ->> 'node')", kind=String()):
-    """The node of the last step of a run's path."""
 
 
 def read_workspace_figures(tx: Transaction, workspace_id: int, days: int) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from alembic.script import Script
 from sqlalchemy import ForeignKeyConstraint, PrimaryKeyConstraint, Table, insert
 
 from persistence.migrations.keys import OWNER, SHARED
-from persistence.migrations.part_indexes import PART_INDEX_NAMES
+from persistence.migrations.part_indexes import PART_INDEX_NAMES, is_computed
 from persistence.secrets.encryption import Sealed
 from persistence.sql.columns import JsonIndexed, UtcDateTime, UuidText
 from persistence.tables.conditions import metadata
@@ -42,9 +42,9 @@ def render_item(kind: str, item: object, _autogenerate: object) -> str | Literal
     return False
 
 
-def is_written(_item: object, name: str | None, *_rest: object) -> bool:
+def is_written(item: object, name: str | None, *_rest: object) -> bool:
     """Whether a difference to the tables in code belongs into a revision."""
-    return name not in PART_INDEX_NAMES
+    return name not in PART_INDEX_NAMES and not is_computed(item)
 
 
 def _is_owned(table: Table) -> bool:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from alembic import op
-from sqlalchemy import Connection, Engine, Table, text
+from sqlalchemy import Connection, Engine, Table, TextClause, text
 
 from persistence.migrations import MigrationError
 from persistence.migrations.keys import OWNER, SHARED
@@ -27,16 +27,25 @@ BATCH = 10_000
 BOOKMARKS = "migration_bookmark"
 
 
-def add_index(name: str, table: str, columns: Sequence[str], *, unique: bool = False, where: str | None = None) -> None:
-    """Creates an index while rows are written. An index that a failed attempt left incomplete is dropped first."""
-    condition = None if where is None else text(where)
+def add_index(
+    name: str,
+    table: str,
+    columns: Sequence[str | TextClause],
+    *,
+    unique: bool = False,
+    where: str | None = None,
+) -> None:
+    """Creates an index of columns, or of expressions, while rows are written. An index that a failed attempt left
+    incomplete is dropped first."""
+    condition, listed = None if where is None else text(where), list(columns)
     if _is_sqlite():
-        op.create_index(name, table, list(columns), unique=unique, if_not_exists=True, sqlite_where=condition)
+        op.create_index(name, table, listed, unique=unique, if_not_exists=True, sqlite_where=condition)
         return
     with _outside_transaction() as connection:
         parts = list_partitions(connection, table)
         if parts:
-            rows = f"({', '.join(quote(connection, each) for each in columns)}){f' WHERE {where}' if where else ''}"
+            parts_of = [quote(connection, each) if isinstance(each, str) else each.text for each in columns]
+            rows = f"({', '.join(parts_of)}){f' WHERE {where}' if where else ''}"
             add_index_to_partitions(connection, name, table, parts, rows, unique=unique)
             return
         if is_half_made(connection, name):
@@ -45,7 +54,7 @@ def add_index(name: str, table: str, columns: Sequence[str], *, unique: bool = F
         op.create_index(
             name,
             table,
-            list(columns),
+            listed,
             unique=unique,
             if_not_exists=True,
             postgresql_where=condition,

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Column, Connection, Dialect, Engine, text
+from sqlalchemy import Column, Connection, Dialect, Engine, Index, text
 from sqlalchemy.exc import DBAPIError
 
 from persistence.database import Database
@@ -114,6 +114,13 @@ def list_partitions(connection: Connection, table: str) -> Sequence[str]:
         "select inhrelid::regclass::text from pg_inherits where inhparent = cast(:table as regclass) order by 1"
     )
     return connection.execute(found, {"table": quote(connection, table)}).scalars().all()
+
+
+def is_computed(item: object) -> bool:
+    """Whether it is an index of expressions, which cannot be compared: PostgreSQL writes them otherwise than they were
+    given, and of SQLite they cannot be read.
+    """
+    return isinstance(item, Index) and not all(isinstance(each, Column) for each in item.expressions)
 
 
 def add_index_to_partitions(

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from datetime import UTC, datetime
+from functools import lru_cache, partial
 from typing import Any
 
 from sqlalchemy import (
@@ -10,6 +11,7 @@ from sqlalchemy import (
     FromClause,
     Integer,
     Join,
+    String,
     Table,
     case,
     func,
@@ -23,6 +25,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.selectable import LateralFromClause, NamedFromClause
 
 from flows.phones import national_format
+from flows.words import snakify
 from persistence.contacts.records import MASKED_PATH, in_groups
 from persistence.database import Transaction
 from persistence.errors import Refused
@@ -30,6 +33,7 @@ from persistence.lists import (
     Condition,
     ListQuery,
     ListSpec,
+    Rule,
     belongs_to,
     equals,
     found_first,
@@ -38,14 +42,20 @@ from persistence.lists import (
     within,
 )
 from persistence.pages import Order
-from persistence.records import Parsed, Record, Shown, optional
+from persistence.records import Parsed, Record, Shown, Template, optional
 from persistence.runs.runs import COMPLETED, EXPIRED, FAILED, INTERRUPTED
+from persistence.sql.columns import UtcDateTime
 from persistence.tables.contacts import contact, contact_urn
-from persistence.tables.flows import FLOW_REF, flow, flow_run, flow_start
+from persistence.tables.flows import FLOW_REF, LastNode, RunEnd, flow, flow_run, flow_start
 from persistence.workspaces.records import Workspace
 
 BY_CONTACT = Order(flow_run.c.contact_id, flow_run.c.id, descending=False)
 EXIT_TYPES = {COMPLETED: COMPLETED, EXPIRED: EXPIRED, INTERRUPTED: INTERRUPTED, FAILED: INTERRUPTED}
+MOST_LOOKED_AT = 10_000
+"""Runs of a flow whose results are read for one request, those that changed last."""
+GOES_ON: Condition = literal_column("flow_run.status IN ('active', 'waiting')")
+"""As the condition of a partial index, in a text that is the same each time."""
+LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
 NUMBER = re.compile(r"\+[0-9]+")
 
 SHOWN_URN = contact_urn.alias("shown_urn")
@@ -93,6 +103,18 @@ SOURCE = join_first(
     (contact_urn.c.priority, contact_urn.c.id),
     contact,
 )
+
+
+class ResultPart(
+    Template,
+    sqlite="""json_extract({0}, '$."' || {1} || '".' || {2})""",
+    postgresql=r"""(replace({0}::text, '\u0000', '\ufffd')::json -> {1} ->> {2})""",
+    kind=String(),
+):
+    """The `name`, `value` or `category` of the result with a key. PostgreSQL reads no document in which somebody wrote
+    the character U+0000.
+    """
+
 
 PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?\Z")
 
@@ -165,6 +187,39 @@ def _not_of_both(query: ListQuery) -> list[Condition]:
     return []
 
 
+def _of_flow(rule: Rule) -> Rule:
+    """A filter of the runs of one flow."""
+
+    def apply(query: ListQuery, value: Any) -> Condition | Sequence[Condition]:
+        if "flow" not in query.values:
+            raise Refused("Parameters status, node, result and category need the parameter flow.")
+        return rule(query, value)
+
+    return apply
+
+
+def _with_result(query: ListQuery, name: str) -> list[Condition]:
+    """Runs that have a result, in a category if one is given, among those of the flow that changed last: an index of
+    all answers would make each of them dearer.
+    """
+    key = literal(snakify(name))
+    wanted = query.values.get("category")
+    part, looked_at = partial(ResultPart, flow_run.c.results, key), flow_run.alias("looked_at").c
+    has_it = part(literal("name")).is_not(None) if wanted is None else part(literal("category")) == wanted
+    known = [belongs_to(looked_at.flow_id, flow)(query, query.values["flow"])]
+    if "before" in query.values:
+        known.append(looked_at.modified_on <= query.values["before"])
+    last = select(looked_at.modified_on).where(*known).order_by(looked_at.modified_on.desc(), looked_at.id.desc())
+    oldest = last.limit(literal_column("1", Integer)).offset(literal_column(str(MOST_LOOKED_AT - 1), Integer))
+    return [has_it, flow_run.c.modified_on >= func.coalesce(oldest.scalar_subquery(), literal(LONG_AGO, UtcDateTime))]
+
+
+def _with_category(query: ListQuery, _name: str) -> list[Condition]:
+    if "result" not in query.values:
+        raise Refused("Parameter category needs the parameter result.")
+    return []
+
+
 def _with_response(_query: ListQuery, responded: bool) -> list[Condition]:
     """False is not a filter."""
     return [flow_run.c.responded] if responded else []
@@ -184,6 +239,10 @@ RUNS = ListSpec(
         "flow": belongs_to(flow_run.c.flow_id, flow),
         "contact": belongs_to(flow_run.c.contact_id, contact),
         "responded": _with_response,
+        "status": _of_flow(equals(RunEnd(flow_run.c.status))),
+        "node": _of_flow(lambda _query, node: [GOES_ON, LastNode(flow_run.c.path) == node]),
+        "result": _of_flow(_with_result),
+        "category": _of_flow(_with_category),
         **within(flow_run.c.modified_on),
     },
 )

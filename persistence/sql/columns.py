@@ -11,6 +11,7 @@ from sqlalchemy import (
     UUID,
     BigInteger,
     Column,
+    ColumnElement,
     DateTime,
     ForeignKey,
     Index,
@@ -231,7 +232,9 @@ ON_POSTGRESQL = "where_on_postgresql"
 give it at once would load all drivers of PostgreSQL, also on SQLite."""
 
 
-def partial_index(name: str, *columns: str, where: str, sqlite_where: str | None = None, unique: bool = False) -> Index:
+def partial_index(
+    name: str, *columns: str | ColumnElement[Any], where: str, sqlite_where: str | None = None, unique: bool = False
+) -> Index:
     """An index over the rows that meet a condition; for SQLite it must be written exactly as in the statements."""
     on_sqlite = text(where if sqlite_where is None else sqlite_where)
     return Index(name, *columns, unique=unique, sqlite_where=on_sqlite, info={ON_POSTGRESQL: where})

@@ -18,6 +18,9 @@ from sqlalchemy import (
     UniqueConstraint,
     bindparam,
 )
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
 
 from persistence.sql.columns import (
     FOUND_BY,
@@ -168,6 +171,45 @@ flow_run = numbered_table(
 what only generation 1 shows: {"type", "left_on", "results"}, with all results that were saved in it. Only the run
 that a start creates has `start_id`, not its subflows, so that a start never creates two runs of a contact. A run
 without a session was created ahead and waits for a worker."""
+
+
+class LastNode(FunctionElement[str]):
+    """The node of the last step of a run's path: where it is, or where it ended."""
+
+    type = String()
+    inherit_cache = True
+
+
+class RunEnd(FunctionElement[str]):
+    """How a run with this status ended, as the API tells it: failed ones were interrupted; `active` has not ended."""
+
+    type = String()
+    inherit_cache = True
+
+
+@compiles(LastNode, "sqlite")
+def _last_node_on_sqlite(element: LastNode, compiler: SQLCompiler, **options: Any) -> str:
+    return f"json_extract({compiler.process(element.clauses, **options)}, '$[#-1].node')"
+
+
+@compiles(LastNode, "postgresql")
+def _last_node_on_postgresql(element: LastNode, compiler: SQLCompiler, **options: Any) -> str:
+    return f"({compiler.process(element.clauses, **options)} -> -1 ->> 'node')"
+
+
+@compiles(RunEnd)
+def _run_end(element: RunEnd, compiler: SQLCompiler, **options: Any) -> str:
+    status = compiler.process(element.clauses, **options)
+    return f"(CASE {status} WHEN 'waiting' THEN 'active' WHEN 'failed' THEN 'interrupted' ELSE {status} END)"
+
+
+_RUN = flow_run.c
+Index("ix_flow_run_end", _RUN.flow_id, RunEnd(_RUN.status), _RUN.modified_on, _RUN.id)
+partial_index(
+    "ix_flow_run_node",
+    *(_RUN.flow_id, LastNode(_RUN.path), _RUN.modified_on, _RUN.id),
+    where="status IN ('active', 'waiting')",
+)
 
 
 class FlowSessionColumns(RecordColumns):

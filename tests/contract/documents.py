@@ -44,6 +44,10 @@ class Operation:
     def parameters(self) -> list[dict[str, Any]]:
         return [follow(part, document(self.root)) for part in self.body.get("parameters", ())]
 
+    def needs(self, name: str) -> list[str]:
+        """The parameters without which another one is refused."""
+        return [each for part in self.parameters() if part["name"] == name for each in part.get("x-needs", ())]
+
     def request_schemas(self) -> dict[str, Part]:
         content = self.body.get("requestBody", {}).get("content", {})
         return {media_type: part["schema"] for media_type, part in content.items()}

@@ -145,7 +145,8 @@ def test_a_list_is_read_by_an_index(reader: Reader, operation: Operation) -> Non
 @pytest.mark.parametrize(("operation", "name"), FILTERS, ids=str)
 def test_a_filter_is_found_by_an_index(reader: Reader, operation: Operation, name: str) -> None:
     for value in reader.values(operation, name):
-        queries = reader.queries(operation, **{name: value})
+        beside = {other: reader.values(operation, other)[0] for other in operation.needs(name)}
+        queries = reader.queries(operation, **{name: value}, **beside)
 
         assert {query[0]: scans for query in queries if (scans := full_scans(reader, query))} == {}, value
 

@@ -3,9 +3,10 @@
 from typing import Any
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import event, update
 
 from persistence.database import Database
+from persistence.runs import records
 from persistence.sql.columns import new_uuid
 from persistence.tables.accounts import workspace as workspaces
 from persistence.tables.contacts import contact
@@ -24,6 +25,7 @@ VALUE = {
     "time": "2026-03-02T08:10:11.000000Z",
     "input": "Yes I do",
 }
+NEXT = "4d5f4a0e-2f0b-4a4e-b1f3-2a1b6e9d8c78"
 STEP = {"node": NODE, "time": "2026-03-02T08:09:00.100000Z"}
 
 
@@ -198,6 +200,112 @@ class TestFilters:
         assert response.status_code == status
         if status == 200:
             assert response.json()["results"] == []
+
+
+class TestRunsOfAFlow:
+    """Filters that need the flow."""
+
+    @pytest.fixture
+    def ended(self, database: Database, workspace: Workspace, registration: int, amina: int) -> dict[str, int]:
+        """A run in each status, beside one of another flow; those that go on are at different nodes."""
+        add_run(database, workspace, add_flow(database, workspace, "Survey"), amina, "waiting", path=[STEP])
+        paths = {"active": [STEP], "waiting": [STEP, STEP | {"node": NEXT}], "expired": [STEP]}
+        return {
+            status: add_run(database, workspace, registration, amina, status, path=paths.get(status, []))
+            for status in ("active", "waiting", "completed", "interrupted", "expired", "failed")
+        }
+
+    def test_runs_are_found_by_how_they_ended_and_by_the_node_where_they_are(
+        self, api: Api, database: Database, registration: int, ended: dict[str, int]
+    ) -> None:
+        of_flow = {"flow": uuid_of(database, flow, registration)}
+
+        assert found(api, status="active", **of_flow) == [ended["waiting"], ended["active"]]
+        assert found(api, status="active", reverse="true", **of_flow) == [ended["active"], ended["waiting"]]
+        assert found(api, status="completed", **of_flow) == [ended["completed"]]
+        assert found(api, status="interrupted", **of_flow) == [ended["failed"], ended["interrupted"]]
+        assert found(api, status="expired", **of_flow) == [ended["expired"]]
+        assert found(api, node=NODE, **of_flow) == [ended["active"]]
+        assert found(api, node=NEXT, status="active", **of_flow) == [ended["waiting"]]
+        assert found(api, node=NEXT, status="completed", **of_flow) == []
+
+    def test_each_of_these_filters_has_its_index(
+        self, api: Api, database: Database, registration: int, ended: dict[str, int]
+    ) -> None:
+        of_flow = {"flow": uuid_of(database, flow, registration)}
+        for index, query in (("ix_flow_run_end", {"status": "active"}), ("ix_flow_run_node", {"node": NODE})):
+            assert index in plan_of(api, database, **query, **of_flow)
+
+    def test_runs_are_found_by_a_result_and_its_category(
+        self, api: Api, database: Database, workspace: Workspace, registration: int, amina: int
+    ) -> None:
+        of_flow = {"flow": uuid_of(database, flow, registration)}
+        yes, no, odd, silent = (
+            add_run(database, workspace, registration, amina, results=results)
+            for results in (
+                {"has_phone": VALUE},
+                {"has_phone": VALUE | {"category": "No"}},
+                {"has_phone": VALUE | {"value": "\x00 \\u0000", "category": None}},
+                {},
+            )
+        )
+
+        assert found(api, result="has_phone", category="Yes", **of_flow) == [yes]
+        assert found(api, result="Has Phone", **of_flow) == [odd, no, yes]
+        assert found(api, result='has"phone', category="Yes", **of_flow) == [yes]
+        assert found(api, result="age", **of_flow) == []
+        assert silent in found(api, **of_flow)
+
+    def test_results_are_looked_for_among_the_last_runs_or_those_until_a_moment(
+        self,
+        api: Api,
+        database: Database,
+        workspace: Workspace,
+        registration: int,
+        amina: int,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr(records, "MOST_LOOKED_AT", 2)
+        asked = {"flow": uuid_of(database, flow, registration), "result": "has_phone", "category": "Yes"}
+        first, second, third = (
+            add_run(database, workspace, registration, amina, results={"has_phone": VALUE}) for _ in range(3)
+        )
+        changed = {record["id"]: record["modified_on"] for record in api.results(PATH)}
+
+        assert found(api, **asked) == [third, second]
+        assert found(api, before=changed[second], **asked) == [second, first]
+
+    @pytest.mark.parametrize(
+        "query", [{"status": "active"}, {"node": NODE}, {"result": "age"}, {"result": "age", "category": "Adult"}]
+    )
+    def test_they_are_refused_without_it(self, api: Api, query: dict[str, str]) -> None:
+        response = api.get(PATH, **query)
+
+        assert response.status_code == 400
+        assert response.json()["detail"] == "Parameters status, node, result and category need the parameter flow."
+
+    def test_a_category_without_its_result_is_refused(self, api: Api, database: Database, registration: int) -> None:
+        response = api.get(PATH, flow=uuid_of(database, flow, registration), category="Yes")
+
+        assert response.json()["detail"] == "Parameter category needs the parameter result."
+
+
+def plan_of(api: Api, database: Database, **query: Any) -> str:
+    """How the database finds the first page."""
+    seen: list[tuple[str, Any]] = []
+
+    def note(_connection: Any, _cursor: Any, text: str, values: Any, *_rest: Any) -> None:
+        seen.append((text, values))
+
+    event.listen(database.engine, "before_cursor_execute", note)
+    found(api, **query)
+    event.remove(database.engine, "before_cursor_execute", note)
+    (page,) = (each for each in seen if "picked" in each[0])
+    with database.engine.connect() as connection:
+        if database.sqlite:
+            return str(connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {page[0]}", page[1]).all())
+        connection.exec_driver_sql("SET enable_seqscan = off")
+        return str(connection.exec_driver_sql(f"EXPLAIN {page[0]}", page[1]).all())
 
 
 def test_paths_are_left_out_on_request(
