@@ -76,12 +76,12 @@ function readJson(text) {
   }
 }
 
-/** @param {{name: string, outcome: Outcome}} props */
-function Told({ name, outcome: { dry_run, refusal, flows, campaigns, triggers, made, skipped, renamed, issues } }) {
+/** What an import did, or would do. @param {{name: string, outcome: Outcome}} props */
+export function Told({ name, outcome: { dry_run, refusal, flows, campaigns, triggers, made, skipped, renamed, issues } }) {
   const rows = [
     ...flows.map((each) => ({ icon: "flow", name: each.name, href: dry_run && each.change === "created" ? undefined : link(["flows", each.uuid]), change: each.change, note: "" })),
     ...campaigns.map((each) => ({ icon: "campaign", name: each.name, href: dry_run && each.change === "created" ? undefined : link(["campaigns", each.uuid]), change: each.change, note: "" })),
-    ...triggers.map((each) => ({ icon: "play", name: `${each.keywords.join(", ") || word("trigger_type", each.type)} → ${each.flow}`, href: undefined, change: each.change, note: each.problem ?? "" })),
+    ...triggers.map((each) => ({ icon: "play", name: `${each.keywords.join(", ") || word("trigger_type", each.type)} → ${each.flow}`, href: undefined, change: each.change, note: each.problem ?? (each.replaces.length > 0 ? t("flow_import.replaces", { flows: each.replaces.join(", ") }) : "") })),
   ];
   const others = /** @type {const} */ (["fields", "globals", "groups", "labels", "topics"]).filter((kind) => made[kind].length > 0);
   return html`

@@ -14,6 +14,7 @@ import { FlowPage } from "./flow.js";
 import { FlowDialog, flowItems } from "./flow_forms.js";
 import { ImportPage } from "./import.js";
 import { StartDialog } from "./start_dialog.js";
+import { TemplatesPage } from "./templates.js";
 
 /** @typedef {import("../shared/contract.js").Listed<"flows">} Flow */
 /** @typedef {import("./flow_forms.js").Deed | "start"} Deed */
@@ -24,9 +25,10 @@ const ARCHIVED = { view: "archived" };
 
 /** @param {{place: import("../shared/router.js").Place}} props */
 export default function Flows({ place }) {
-  const [uuid] = place.parts;
+  const [uuid, part] = place.parts;
   if (uuid === "calendar") return html`<${CalendarPage} />`;
   if (uuid === "import" && may("write_definitions")) return html`<${ImportPage} />`;
+  if (uuid === "templates" && may("write_definitions")) return html`<${TemplatesPage} name=${part} />`;
   if (uuid) return html`<${FlowPage} key=${uuid} uuid=${uuid} query=${place.query} />`;
   return html`<${FlowList} key=${place.query.view} isArchived=${place.query.view === ARCHIVED.view} />`;
 }
@@ -41,7 +43,8 @@ function FlowList({ isArchived }) {
   const parts = sought.toLowerCase().split(/\s+/).filter(Boolean);
   const found = list.items.filter(({ name, labels }) => parts.every((part) => [name, ...labels.map((label) => label.name)].some((each) => each.toLowerCase().includes(part))));
   const ways = html`
-    ${may("write_definitions") && html`<a class="button" href=${link(["flows", "import"])}>${t("flow_import.import")}</a>`}
+    ${may("write_definitions") && html`<a class="button" href=${link(["flows", "import"])}>${t("flow_import.import")}</a>
+      <a class="button" href=${link(["flows", "templates"])}>${t("templates.from")}</a>`}
     ${may("write_flow") && html`<button type="button" class="primary" onClick=${() => setAsked({ deed: "new", flow: null })}><${Icon} name="plus" size=${18} /> ${t("flows.new")}</button>`}`;
   const done = (/** @type {string} */ uuid) => (asked?.deed === "label" || asked?.deed === "change" ? list.reload() : go(["flows", uuid]));
   return html`

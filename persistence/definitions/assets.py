@@ -239,7 +239,8 @@ def import_triggers(
     tx: Transaction, workspace: Workspace, assets: ImportedAssets, triggers: Sequence[ExportedTrigger]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Imports triggers after the flows; returns what happened to each, and the skipped ones with the reason. An
-    existing trigger stays, an archived one is restored; a different trigger with the same conditions is archived.
+    existing trigger stays, an archived one is restored; a different trigger with the same conditions is archived, and
+    the report names its flow (`replaces`).
     A trigger of a channel that is not active here, or of a group that neither is here nor in the file, is archived:
     without them it would do more than it did.
     """
@@ -257,8 +258,10 @@ def import_triggers(
             problem = f'Its channel "{given.channel.name or given.channel.uuid}" is not active here, so it is archived.'
         elif unknown is not None:
             problem = f'Its group "{unknown.name}" was not here and has nobody, so it is archived.'
-        change = _store(tx, workspace.id, new, is_unbound=problem is not None)
+        rivals = [] if problem is not None else find_rivals(tx, workspace.id, new)
+        change = _store(tx, workspace.id, new, rivals, is_unbound=problem is not None)
         report = {"type": new.type, "keywords": list(new.keywords), "flow": given.flow.name, "change": change}
+        report["replaces"] = [] if change == "unchanged" else _name_flows(tx, workspace.id, rivals)
         reports.append(report if problem is None else {**report, "problem": problem})
     return reports, skipped
 
@@ -306,14 +309,22 @@ def _spell(key: str) -> str:
     return key.replace("_", " ").strip().title()
 
 
-def _store(tx: Transaction, workspace_id: int, new: NewTrigger, *, is_unbound: bool) -> str:
+def _name_flows(tx: Transaction, workspace_id: int, trigger_ids: Sequence[int]) -> list[str]:
+    """The names of the flows that these triggers start."""
+    source = trigger.join(flow, (flow.c.id == trigger.c.flow_id) & (flow.c.workspace_id == trigger.c.workspace_id))
+    mine = (trigger.c.workspace_id == workspace_id) & trigger.c.id.in_(trigger_ids)
+    names = select(flow.c.name).select_from(source).where(mine).order_by(trigger.c.id)
+    return list(dict.fromkeys(tx.execute(names).scalars())) if trigger_ids else []
+
+
+def _store(tx: Transaction, workspace_id: int, new: NewTrigger, rivals: Sequence[int], *, is_unbound: bool) -> str:
     same = find_same(tx, workspace_id, new)
     if same is not None and (is_unbound or not same.is_archived):
         return "unchanged"
     if is_unbound:
         create_trigger(tx, workspace_id, new, is_archived=True)
         return "created"
-    set_archived(tx, workspace_id, find_rivals(tx, workspace_id, new), is_archived=True)
+    set_archived(tx, workspace_id, rivals, is_archived=True)
     if same is None:
         create_trigger(tx, workspace_id, new)
         return "created"

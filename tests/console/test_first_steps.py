@@ -19,7 +19,7 @@ EMPTY = {
     "contacts": ("No contacts yet", "Whoever writes to a channel becomes a contact"),
     "tickets": ("No tickets here", "Flows open them"),
     "broadcasts": ("Nothing sent to many yet", "Write one message to whole groups"),
-    "flows": ("No flows yet", "Import one from a file"),
+    "flows": ("No flows yet", "Begin with a template"),
     "flows/calendar": ("Nothing is planned", "Schedules of flows"),
     "exports": ("No exports yet", "Choose what you need"),
     "deliveries": ("No receivers yet", "A receiver is an address"),
@@ -64,6 +64,40 @@ def test_an_empty_workspace_teaches_what_to_do_and_its_first_phone_brings_it_to_
     expect(card).to_contain_text("EDGE")
     open_page(page, clinic, "inbox")
     expect(page.locator(".conversation")).to_contain_text("Is this the new number?")
+
+
+def test_a_template_shows_what_it_makes_and_leaves_names_and_keywords_alone_that_are_taken(
+    somebody: BrowserContext, clinic: Clinic
+) -> None:
+    first = clinic.service.get("/api/v2/flows.json")["results"][0]
+    clinic.service.post("/api/v2/triggers.json", {"type": "keyword", "flow": first["uuid"], "keywords": ["visit"]})
+    page = sign_in(somebody, clinic, "editor", place="flows")
+    page.get_by_role("link", name="From a template").click()
+    expect(page.locator(".templates li")).to_have_count(6)
+    assert findings(page, "templates") == []
+    page.get_by_role("link", name="Appointment").click()
+    told = page.get_by_role("region", name="What Appointment would do")
+    expect(told).to_contain_text("Appointment reminders")
+    expect(page.get_by_role("alert")).to_contain_text(f"“visit” already starts the flow {first['name']}")
+    page.get_by_label("Name of the flow").fill(first["name"])
+    page.get_by_label("Keywords").fill("date")
+    page.get_by_role("button", name="Make it").click()
+    expect(page.get_by_role("alert")).to_contain_text(f"{first['name']} exists already")
+    page.set_viewport_size(NARROW)
+    assert findings(page, "a template on a phone") == []
+    page.get_by_label("Name of the flow").fill("Next visit")
+    page.get_by_role("button", name="Make it").click()
+
+    expect(page.get_by_role("heading", name="Next visit", level=1)).to_be_visible()
+    made = next(each for each in clinic.service.get("/api/v2/triggers.json")["results"] if "date" in each["keywords"])
+    assert made["flow"]["name"] == "Next visit"
+    (campaign,) = [
+        each
+        for each in clinic.service.get("/api/v2/campaigns.json")["results"]
+        if each["group"]["name"] == "Appointments"
+    ]
+    events = clinic.service.get("/api/v2/campaign_events.json", campaign=campaign["uuid"])["results"]
+    assert sorted(each["offset"] for each in events) == [-3, -1, 1]
 
 
 def test_who_is_invited_joins_by_the_link(browser: Browser, somebody: BrowserContext, clinic: Clinic) -> None:

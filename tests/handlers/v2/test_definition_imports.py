@@ -48,6 +48,26 @@ def test_a_dry_run_tells_the_same_as_the_import_and_stores_nothing(api: Api) -> 
         ]
 
 
+def test_a_dry_run_names_the_flows_whose_triggers_it_would_archive(api: Api) -> None:
+    old, new = make_definition(name="Old"), make_definition(name="New")
+
+    def file(given: dict[str, Any], *keywords: str) -> dict[str, Any]:
+        named = {"uuid": given["uuid"], "name": given["name"]}
+        return make_file(
+            given, triggers=[{"trigger_type": "K", "flow": named, "keywords": list(keywords), "match_type": "F"}]
+        )
+
+    api.post(PATH, {"document": file(old, "join", "start")})
+
+    def tried(document: dict[str, Any]) -> list[list[str]]:
+        return [each["replaces"] for each in api.post(PATH, {"document": document, "dry_run": True}).json()["triggers"]]
+
+    assert tried(file(new, "JOIN")) == [["Old"]]
+    assert tried(file(new, "help")) == [[]]
+    assert tried(file(old, "join", "start")) == [[]]
+    assert [each["archived"] for each in api.results("/api/v2/triggers.json")] == [False]
+
+
 def test_a_dry_run_leaves_its_idempotency_key_free(api: Api) -> None:
     document, key = make_file(make_definition(say("Hello"))), {"Idempotency-Key": "import-1"}
     api.post(PATH, {"document": document, "dry_run": True}, headers=key)

@@ -19,6 +19,16 @@ from relayboard.cli import main
 from tests.definition_files import REGISTRATION, bring_in, make_definition, make_file, say
 
 Command = Callable[..., tuple[int, str, str]]
+TEMPLATES = Path(__file__).parents[3] / "console" / "flows" / "templates"
+PLAYED = {
+    "registration": (("Amina", "Gasabo", "old", "27"), "< You are registered, Amina. Thank you!"),
+    "survey": (("9", "4", "Longer hours", "yes"), "groups: +May be called"),
+    "reminder": (("soon", "2020-01-01", "2099-03-02"), "We will remind you of your appointment on 2099-03-02."),
+    "missed_call": (("/timeout",), "ticket: General"),
+    "help": (("When do you open?",), "ticket: General"),
+    "opt_out": ((), "status: stopped"),
+}
+"""What somebody types into the first flow of each template of the console, and what it does in the end."""
 
 
 @pytest.fixture
@@ -181,6 +191,17 @@ class TestCheck:
         assert flow_in_service("check", path, "--workspace", workspace.uuid) == (0, "", "")
         with database.reading() as tx:
             assert [json.loads(each)["name"] for each in list_all_flows(tx, workspace)] == ["Gone"]
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in TEMPLATES.iterdir()))
+def test_a_template_has_no_issues_and_can_be_played_to_its_end(flow: Command, name: str) -> None:
+    path, (typed, wanted) = str(TEMPLATES / f"{name}.json"), PLAYED[name]
+
+    assert flow("check", path) == (0, "", "")
+    status, out, err = flow("run", path, typed="".join(f"{line}\n" for line in typed))
+    assert (status, err) == (0, "")
+    assert wanted in out
+    assert out.endswith("  · completed\n")
 
 
 class TestDraw:
