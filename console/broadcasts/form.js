@@ -1,5 +1,6 @@
 /** The form of a message to many people: to whom, what, when, how often. What is written is kept until it is stored. */
 
+import { confirmFirst } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
 import { notify } from "../parts/notices.js";
 import { Empty, Field, Problem, Waiting } from "../parts/small.js";
@@ -86,7 +87,23 @@ export function BroadcastForm({ known }) {
       setBusy(false);
     }
   };
-  const send = (/** @type {Event} */ event) => (event.preventDefault(), store(false));
+  const submit = t(!draft.when ? "act.send" : isScheduled ? "act.save" : "broadcasts.schedule");
+  /** Nothing goes to many by one click. */
+  const send = async (/** @type {Event} */ event) => {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      const { recipients, total_segments, is_exact } = await post("broadcast_previews", previewed);
+      if (is_exact && recipients <= 1) return await store(false);
+      const counts = { contacts: number(recipients), segments: number(total_segments) };
+      const title = t(is_exact ? "broadcasts.ask" : "broadcasts.ask_more", counts);
+      confirmFirst({ title, text: t("broadcasts.ask_text", { ...counts, text: draft.texts[base] }), submit, onYes: () => store(false) });
+    } catch (error) {
+      setProblem(explain(error));
+    }
+    setBusy(false);
+  };
+  const previewed = { ...toBody(draft, base), ...(draft.urns.length ? { urns: draft.urns } : {}) };
   return html`
     <main id="main" class="page" tabindex="-1">
       <header class="page-header">
@@ -109,10 +126,10 @@ export function BroadcastForm({ known }) {
           ${problem && html`<p class="problem" role="alert">${problem}</p>`}
           <footer class="form-end">
             ${!known?.broadcast.repeated && html`<button type="button" disabled=${busy || !isWritten} onClick=${() => store(true)}>${t("broadcasts.save_draft")}</button>`}
-            <button type="submit" class="primary" disabled=${busy || !isReady}>${t(!draft.when ? "act.send" : isScheduled ? "act.save" : "broadcasts.schedule")} <${Icon} name=${isScheduled && draft.when ? "check" : "send"} size=${16} /></button>
+            <button type="submit" class="primary" disabled=${busy || !isReady}>${submit} <${Icon} name=${isScheduled && draft.when ? "check" : "send"} size=${16} /></button>
           </footer>
         </form>
-        <${Preview} body=${isReady ? { ...toBody(draft, base), ...(draft.urns.length ? { urns: draft.urns } : {}) } : null} />
+        <${Preview} body=${isReady ? previewed : null} />
       </div>
     </main>
   `;

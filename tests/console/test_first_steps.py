@@ -1,5 +1,6 @@
 """The first person of a workspace finds nothing in it, and is told in a real browser what to do."""
 
+import re
 from urllib.parse import urlencode
 
 from playwright.sync_api import Browser, BrowserContext, expect
@@ -10,10 +11,15 @@ from persistence.users import add_member, find_member
 from persistence.workspaces.writes import create_workspace
 from relayboard.phone.phone import Phone, PhoneState
 from relayboard.phone.wire import HttpTransport
+from testbed.running import wait_until
 from tests.console.clinic import PASSWORD, Clinic
 from tests.console.pages import NARROW, findings, open_page, sign_in
+from tests.console.programme import add_manager, make_programme
+from tests.documentation import ROOT
+from tests.worker.receivers import Reply, receiving
 
 NEWCOMER = "newcomer"
+CONTACTS = 120
 EMPTY = {
     "inbox": ("No messages yet", "the conversation appears here by itself"),
     "contacts": ("No contacts yet", "Whoever writes to a channel becomes a contact"),
@@ -135,3 +141,13 @@ def test_the_link_of_the_demo_signs_in_without_a_failed_request_also_a_second_ti
         expect(page.locator(".spinner")).to_have_count(0)
         assert PASSWORD not in page.url and "demo" not in page.url
         assert said == []
+
+
+def test_a_manager_makes_a_programme_by_hand_as_the_guide_says(somebody: BrowserContext, clinic: Clinic) -> None:
+    guide, shown = ROOT / "docs" / "first-programme.md", list[str]()
+    add_manager(clinic.service)
+    with receiving(lambda _: Reply(200, b"{}")) as provider:
+        make_programme(somebody.new_page(), clinic.service, provider.url, CONTACTS, shown.append)
+        wait_until(lambda: len(provider.received) == CONTACTS // 2, "the messages to be with the provider")
+    assert re.findall(r"first-programme/([a-z-]+)[.]webp", guide.read_text()) == shown
+    assert {each.stem for each in (guide.parent / "first-programme").iterdir()} == set(shown)

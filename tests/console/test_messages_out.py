@@ -35,6 +35,13 @@ TELL = "change => new BroadcastChannel('relayboard.changes').postMessage(change)
 PICTURE = b"\x89PNG\r\n\x1a\n" + b"\0" * 64
 
 
+def answer(page, name):
+    """Yes to the question whether it shall go to so many."""
+    question = page.get_by_role("dialog")
+    expect(question).to_contain_text("contacts?")
+    question.get_by_role("button", name=name).click()
+
+
 def test_a_message_is_previewed_as_one_contact_sees_it_sent_to_a_query_and_followed(somebody, clinic):
     clinic.phone.receive_sms("+250788000771", "hello")
     clinic.sync()
@@ -121,6 +128,7 @@ def test_a_scheduled_message_waits_and_is_stopped_and_what_was_typed_outlives_a_
     day = page.evaluate("new Date(Date.now() + 3 * 864e5).toISOString().slice(0, 10)")
     page.get_by_label("When").fill(f"{day}T08:30")
     page.get_by_role("button", name="Schedule").click()
+    answer(page, "Schedule")
     expect(page.get_by_text("Scheduled for")).to_be_visible()
     uuid = page.url.rpartition("/")[2]
     (written,) = clinic.service.get(BROADCASTS, uuid=uuid)["results"]
@@ -192,6 +200,7 @@ def test_a_draft_is_written_on_repeated_changed_and_taken_back(somebody, clinic)
     assert findings(page, "repeat on a phone") == []
     page.set_viewport_size(WIDE)
     page.get_by_role("button", name="Schedule").click()
+    answer(page, "Schedule")
 
     expect(page.get_by_text("times in all: 2")).to_be_visible()
     (stored,) = clinic.service.get(BROADCASTS, uuid=uuid)["results"]
@@ -201,6 +210,7 @@ def test_a_draft_is_written_on_repeated_changed_and_taken_back(somebody, clinic)
     page.locator("textarea").first.fill("The clinic has moved")
     page.get_by_label("Repeats").select_option("Once")
     page.get_by_role("button", name="Save", exact=True).click()
+    answer(page, "Save")
     expect(page.locator(".text", has_text="The clinic has moved")).to_be_visible()
     (changed,) = clinic.service.get(BROADCASTS, scheduled="true", uuid=uuid)["results"]
     assert (changed["repeat"], changed["scheduled_on"]) == (None, stored["scheduled_on"])

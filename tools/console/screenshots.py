@@ -1,7 +1,8 @@
 """Writes pictures of every page of the console into `docs/console`: `make screenshots`.
 
 They show the workspace of the tests in a real browser: each page on a large screen, the inbox also in dark, and on a
-phone. With `channels` only those of a gateway are written.
+phone. With `channels` only those of a gateway are written, with `programme` those of docs/first-programme.md, with the
+5,000 contacts that it speaks of.
 """
 
 import base64
@@ -19,12 +20,15 @@ from testbed.gateways import add_gateway, queue_messages
 from testbed.running import wait_until
 from tests.browser.chromium import find_chromium
 from tests.console.clinic import PASSWORD, Clinic, running_clinic
+from tests.console.programme import add_manager, make_programme
 from tests.worker.receivers import Reply, receiving
 
 FOLDER = Path(__file__).parents[2] / "docs" / "console"
 LARGE, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 780}
 LIGHT: Mapping[str, Any] = {"viewport": LARGE, "color_scheme": "light", "locale": "en-GB"}
 QUALITY = 82
+PROGRAMME = FOLDER.parent / "first-programme"
+CONTACTS = 5_000
 SYNCS = 24
 """In which people answer the survey."""
 OPENED = ("contacts", "inbox", "tickets")
@@ -57,9 +61,11 @@ def main() -> int:
         with service.database.writing() as tx:
             set_channel_webhook(tx, service.workspace.id, phone["uuid"], receiver.url)
         browser = playwright.chromium.launch(executable_path=chromium.executable, args=arguments, env=environment)
-        written = take_channels(browser, clinic) if sys.argv[1:] == ["channels"] else take_pictures(browser, clinic)
+        kinds = {"channels": take_channels, "programme": take_programme}
+        takes = [kinds[sys.argv[1]]] if sys.argv[1:] else [take_pictures, take_programme]
+        written = sum(take(browser, clinic) for take in takes)
         browser.close()
-    sys.stdout.write(f"{written} pictures in docs/console\n")
+    sys.stdout.write(f"{written} pictures in docs\n")
     return 0
 
 
@@ -145,6 +151,20 @@ def take_channels(browser: Browser, clinic: Clinic) -> int:
     return 3
 
 
+def take_programme(browser: Browser, clinic: Clinic) -> int:
+    """Write the pictures of docs/first-programme.md; returns how many."""
+    PROGRAMME.mkdir(exist_ok=True)
+    add_manager(clinic.service)
+    page = browser.new_page(**LIGHT)
+    written: list[Path] = []
+    with receiving(lambda request: Reply(200, b"{}")) as provider:
+        make_programme(
+            page, clinic.service, provider.url, CONTACTS, lambda name: written.append(_write(page, name, PROGRAMME))
+        )
+    page.context.close()
+    return len(written)
+
+
 def sign_in(page: Page, clinic: Clinic) -> None:
     page.locator("#email").fill(clinic.email("administrator"))
     page.locator("#password").fill(PASSWORD)
@@ -158,11 +178,11 @@ def open_page(page: Page, clinic: Clinic, name: str) -> None:
     expect(page.locator(".spinner")).to_have_count(0)
 
 
-def _write(page: Page, name: str) -> Path:
+def _write(page: Page, name: str, folder: Path = FOLDER) -> Path:
     page.evaluate("document.fonts.ready")
     session = page.context.new_cdp_session(page)
     shot = session.send("Page.captureScreenshot", {"format": "webp", "quality": QUALITY})
-    path = FOLDER / f"{name}.webp"
+    path = folder / f"{name}.webp"
     path.write_bytes(base64.b64decode(shot["data"]))
     return path
 
