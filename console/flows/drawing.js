@@ -15,8 +15,17 @@ const TOP = 18;
 const EXIT_LINE = 22;
 const MOST_LINES = 6;
 
+/** @param {import("./flow.js").TabProps} props */
+export const DrawingTab = ({ nodes, figures }) => html`
+  <section class="card" aria-label=${t("flows.drawing")}>
+    <p class="help">${t("flows.drawing_help")}</p>
+    <${Drawing} nodes=${nodes} figures=${figures} />
+    ${!figures.is_exact && html`<p class="help">${t("flows.not_exact")}</p>`}
+  </section>
+`;
+
 /** @param {{nodes: FlowNode[], figures: Figures}} props */
-export function Drawing({ nodes, figures }) {
+function Drawing({ nodes, figures }) {
   const counts = useMemo(() => ({
     waiting: new Map(figures.waiting.map(({ node, count }) => [node, count])),
     left: new Map(figures.left.map(({ node, count }) => [node, count])),

@@ -1,8 +1,9 @@
-/** One flow: where its contacts are, what they answered, and what changed. */
+/** One flow, in tabs: where its contacts are, what they answered, who runs through it, its starts and its revisions. */
 
 import { Icon } from "../parts/icons.js";
 import { Menu } from "../parts/menu.js";
 import { Badge, Empty, Problem, Waiting } from "../parts/small.js";
+import { Tabs } from "../parts/tabs.js";
 import { get } from "../shared/api.js";
 import { useChanges } from "../shared/changes.js";
 import { explain } from "../shared/explain.js";
@@ -10,16 +11,30 @@ import { go, link } from "../shared/router.js";
 import { may } from "../shared/session.js";
 import { number, t, word } from "../shared/texts.js";
 import { html, useEffect, useState } from "../shared/ui.js";
-import { Drawing } from "./drawing.js";
+import { DrawingTab } from "./drawing.js";
 import { FlowDialog, flowItems } from "./flow_forms.js";
 import { Results } from "./results.js";
 import { RevisionList } from "./revisions.js";
+import { Runs } from "./runs.js";
 import { StartDialog } from "./start_dialog.js";
+import { Starts } from "./starts.js";
+
+/**
+ * What each tab is given.
+ * @typedef {{flow: import("./page.js").Flow, nodes: import("./drawing.js").FlowNode[], figures: import("./drawing.js").Figures, days: number, query: Record<string, string>, reload: () => Promise<void>}} TabProps
+ */
 
 const PERIODS = ["7", "30", "90"];
+const TABS = /** @type {const} */ ([
+  { name: "drawing", text: "flows.drawing", Shown: DrawingTab, isFor: () => true, hasPeriod: true },
+  { name: "results", text: "flows.results", Shown: Results, isFor: () => true, hasPeriod: true },
+  { name: "runs", text: "flows.runs", Shown: Runs, isFor: () => may("list_runs") },
+  { name: "starts", text: "flows.starts", Shown: Starts, isFor: () => may("list_flow_starts") },
+  { name: "revisions", text: "flows.revisions", Shown: RevisionList, isFor: () => may("read_flow_revisions") },
+]);
 
-/** @param {{uuid: string, query: Record<string, string>}} props */
-export function FlowPage({ uuid, query }) {
+/** @param {{uuid: string, tab: string | undefined, query: Record<string, string>}} props an unknown tab is the first one */
+export function FlowPage({ uuid, tab, query }) {
   const days = PERIODS.includes(query.days) ? query.days : "30";
   const [flow, setFlow] = useState(/** @type {import("./page.js").Flow | null | undefined} */ (undefined));
   const [nodes, setNodes] = useState(/** @type {import("./drawing.js").FlowNode[]} */ ([]));
@@ -46,6 +61,9 @@ export function FlowPage({ uuid, query }) {
   if (problem) return html`<main id="main" class="page" tabindex="-1"><h1>${t("flows.title")}</h1><${Problem} text=${problem} onRetry=${load} /></main>`;
   if (flow === undefined) return html`<main id="main" class="page" tabindex="-1"><${Waiting} /></main>`;
   if (!flow || !figures) return html`<main id="main" class="page" tabindex="-1"><${Empty} icon="flow" title=${t("error.gone")} /></main>`;
+  const tabs = TABS.filter(({ isFor }) => isFor());
+  const chosen = tabs.find(({ name }) => name === tab) ?? tabs[0];
+  const kept = query.days ? { days } : {};
   return html`
     <main id="main" class="page" tabindex="-1">
       <header class="page-header">
@@ -53,21 +71,17 @@ export function FlowPage({ uuid, query }) {
         <h1>${flow.name}</h1><p class="faint">${word("flow_type", flow.type)}</p>
         ${flow.archived && html`<${Badge}>${t("flows.archived")}<//>`}
         <span class="grows"></span>
-        <select aria-label=${t("overview.period")} onChange=${(/** @type {any} */ event) => go(["flows", uuid], { days: event.target.value })}>
+        ${"hasPeriod" in chosen && html`<select aria-label=${t("overview.period")} onChange=${(/** @type {any} */ event) => go(["flows", uuid, chosen.name], { ...query, days: event.target.value })}>
           ${PERIODS.map((each) => html`<option key=${each} value=${each} selected=${each === days}>${t("overview.days", { days: number(Number(each)) })}</option>`)}
-        </select>
+        </select>`}
         ${may("list_exports") && html`<a class="button" href=${link(["exports"], { type: "runs", flow: uuid })}><${Icon} name="download" size=${16} /> ${t("exports.runs")}</a>`}
         ${may("create_flow_start") && !flow.archived && html`<button type="button" class="primary" onClick=${() => setAsked("start")}><${Icon} name="play" size=${16} /> ${t("act.start")}</button>`}
         <${Menu} label=${t("flows.more", { name: flow.name })} items=${flowItems({ flow, onAsk: setAsked, onChange: () => count().catch(() => {}) })} />
       </header>
-      <section class="card" aria-labelledby="drawing-title">
-        <h2 id="drawing-title">${t("flows.drawing")}</h2>
-        <p class="help">${t("flows.drawing_help")}</p>
-        <${Drawing} nodes=${nodes} figures=${figures} />
-        ${!figures.is_exact && html`<p class="help">${t("flows.not_exact")}</p>`}
-      </section>
-      <${Results} flow=${flow} figures=${figures} days=${Number(days)} />
-      ${may("read_flow_revisions") && html`<${RevisionList} uuid=${uuid} modified=${flow.modified_on} />`}
+      <${Tabs} label=${flow.name} chosen=${chosen.name} onChoose=${(/** @type {string} */ name) => go(["flows", uuid, name], kept)}
+        tabs=${tabs.map(({ name, text }) => ({ name, text: t(text), address: link(["flows", uuid, name], kept) }))}>
+        <${chosen.Shown} flow=${flow} nodes=${nodes} figures=${figures} days=${Number(days)} query=${query} reload=${load} />
+      <//>
       ${asked === "start" && html`<${StartDialog} flow=${flow} onClose=${() => (setAsked(null), count().catch(() => {}))} />`}
       ${asked && asked !== "start" && html`<${FlowDialog} deed=${asked} flow=${flow} onDone=${(/** @type {string} */ made) => (made === uuid ? load() : go(["flows", made]))} onClose=${() => setAsked(null)} />`}
     </main>

@@ -29,7 +29,7 @@ export default function Flows({ place }) {
   if (uuid === "calendar") return html`<${CalendarPage} />`;
   if (uuid === "import" && may("write_definitions")) return html`<${ImportPage} />`;
   if (uuid === "templates" && may("write_definitions")) return html`<${TemplatesPage} name=${part} />`;
-  if (uuid) return html`<${FlowPage} key=${uuid} uuid=${uuid} query=${place.query} />`;
+  if (uuid) return html`<${FlowPage} key=${uuid} uuid=${uuid} tab=${part} query=${place.query} />`;
   return html`<${FlowList} key=${place.query.view} isArchived=${place.query.view === ARCHIVED.view} />`;
 }
 

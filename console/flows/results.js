@@ -3,15 +3,16 @@
 import { Chart } from "../parts/chart.js";
 import { Icon } from "../parts/icons.js";
 import { saveFile } from "../parts/save_file.js";
+import { Empty } from "../parts/small.js";
 import { t } from "../shared/texts.js";
 import { html, useMemo } from "../shared/ui.js";
 
 const DAY_MS = 86_400_000;
 
-/** @param {{flow: import("./page.js").Flow, figures: import("./drawing.js").Figures, days: number}} props */
+/** @param {import("./flow.js").TabProps} props */
 export function Results({ flow, figures, days }) {
   const listed = useMemo(() => Array.from({ length: days }, (_, at) => new Date(Date.now() - (days - 1 - at) * DAY_MS).toISOString().slice(0, 10)), [days, figures]);
-  if (flow.results.length === 0) return null;
+  if (flow.results.length === 0) return html`<${Empty} icon="chart" title=${t("flows.no_results")} />`;
   const save = () => saveFile(`${flow.name}.csv`, "text/csv", toCsv([["day", "result", "category", "count"], ...figures.results.map(({ day, key, category, count }) => [day, key, category, String(count)])]));
   return html`
     <header class="page-header results-header"><h2>${t("flows.results")}</h2><span class="grows"></span>

@@ -10,8 +10,8 @@ import { describe } from "./drawing.js";
 /** @typedef {import("../shared/contract.js").Found<"flow_revisions">} Revisions */
 /** @typedef {{node: string, left: string[], came: string[]}} Difference */
 
-/** @param {{uuid: string, modified: string}} props `modified` changes with the flow */
-export function RevisionList({ uuid, modified }) {
+/** @param {import("./flow.js").TabProps} props */
+export function RevisionList({ flow: { uuid, modified_on: modified } }) {
   const [revisions, setRevisions] = useState(/** @type {Revisions["revisions"]} */ ([]));
   const [chosen, setChosen] = useState(0);
   const [differences, setDifferences] = useState(/** @type {Difference[] | null} */ (null));

@@ -27,6 +27,8 @@ export const PERMISSIONS = {
   list_exports: editors,
   list_labels: staff,
   list_flows: [...staff, "surveyor"],
+  list_runs: staff,
+  list_flow_starts: staff,
   create_flow_start: editors,
   write_flow: editors,
   act_on_flows: editors,

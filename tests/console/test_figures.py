@@ -84,16 +84,25 @@ def test_a_flow_shows_where_its_contacts_are_and_gives_its_results_as_a_file(som
     figures = clinic.service.get("/api/v2/flow_figures.json", uuid=flow["uuid"])
     waiting = sum(each["count"] for each in figures["waiting"])
     expect(page.locator(".flow-node.router")).to_contain_text(f"waiting: {waiting}")
+    assert findings(page, "drawing of a flow") == []
+    drawing, results = (page.get_by_role("tab", name=name) for name in ("Drawing", "Results"))
+    drawing.focus()
+    page.keyboard.press("ArrowRight")
+    expect(results).to_be_focused()
     expect(page.locator(".chart canvas")).to_have_count(1)
-    assert findings(page, "flow") == []
+    assert findings(page, "results of a flow") == []
     with page.expect_download() as saved:
         page.get_by_role("button", name="Download as CSV").click()
     rows = list(csv.DictReader(saved.value.path().read_text(encoding="utf-8-sig").splitlines()))
     assert sum(int(row["count"]) for row in rows) == sum(each["count"] for each in figures["results"])
+    page.get_by_role("tab", name="Revisions").click()
     page.get_by_role("button", name="Revision 1").click()
     expect(page.locator(".differences ins").first).to_be_visible()
     page.set_viewport_size(NARROW)
-    assert findings(page, "flow on a phone") == []
+    for tab in ("Drawing", "Results", "Runs", "Starts", "Revisions"):
+        page.get_by_role("tab", name=tab).click()
+        expect(page.get_by_role("tabpanel", name=tab)).to_be_visible()
+        assert findings(page, f"{tab} of a flow on a phone") == []
 
 
 def test_the_times_of_tickets_are_plotted_with_their_numbers(somebody, clinic):

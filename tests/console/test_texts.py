@@ -39,6 +39,7 @@ WORDS = {
     "schedule_status": "campaign_figures/ScheduledEventStatus",
     "session_method": "sessions/SessionMethod",
     "keyword_match": "triggers/KeywordMatch",
+    "start_status": "flow_starts/FlowStartStatus",
     "trigger_reason": "triggers/TriggerReason",
     "repeat": "../../shared/schemas/RepeatOrNull",
     "trigger_type": "triggers/TriggerType",
