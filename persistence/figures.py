@@ -84,6 +84,8 @@ def read_flow_figures(tx: Transaction, workspace_id: int, uuid: str, days: int) 
     counted = (rows.workspace_id == workspace_id) & (rows.flow_id == flow_id)
     exits = select(rows.key, func.sum(rows.number)).where(counted, rows.kind == EXIT).group_by(rows.key)
     results = select(rows.key, rows.value, rows.day, rows.number).where(counted, rows.kind == RESULT, rows.day >= first)
+    totals = select(rows.key, rows.value, func.sum(rows.number)).where(counted, rows.kind == RESULT)
+    totals = totals.group_by(rows.key, rows.value).order_by(rows.key, func.sum(rows.number).desc(), rows.value)
     runs = (flow_run.c.workspace_id == workspace_id) & (flow_run.c.flow_id == flow_id)
     some = select(LastNode(flow_run.c.path).label("node")).where(runs, IS_OPEN).limit(MOST_COUNTED + 1).subquery()
     waiting = tx.execute(select(some.c.node, func.count()).where(some.c.node.is_not(None)).group_by(some.c.node)).all()
@@ -100,6 +102,7 @@ def read_flow_figures(tx: Transaction, workspace_id: int, uuid: str, days: int) 
             {"key": key, "category": value, "day": day.isoformat(), "count": number}
             for key, value, day, number in tx.execute(results.order_by(rows.day, rows.key, rows.value))
         ],
+        "totals": [{"key": key, "category": value, "count": int(number)} for key, value, number in tx.execute(totals)],
     }
 
 

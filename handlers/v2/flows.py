@@ -1,5 +1,5 @@
-"""`/api/v2/flows.json`, `flow_actions.json`, `flow_figures.json`, `flow_issues.json`, `flow_revisions.json`,
-`flow_starts.json`, `flow_start_actions.json` and `simulations.json`.
+"""`/api/v2/flows.json`, `flow_actions.json`, `flow_figures.json`, `flow_issues.json`, `flow_results.json`,
+`flow_revisions.json`, `flow_starts.json`, `flow_start_actions.json` and `simulations.json`.
 """
 
 from flows.definition import DefinitionError
@@ -22,6 +22,8 @@ from persistence.flows.records import (
 )
 from persistence.flows.simulations import simulate
 from persistence.flows.writes import list_revisions, read_revision
+from persistence.runs.results import Asked
+from persistence.runs.results import read_flow_results as read_results
 from persistence.tokens import check_area
 
 list_flows = ListAnswer(FLOWS)
@@ -112,3 +114,10 @@ def act_on_flow_starts(request: Request) -> Answer:
 
 def read_flow_figures(request: Request, *, uuid: str, days: int = USUAL_DAYS) -> Answer:
     return as_json(200, figures.read_flow_figures(request.tx, request.workspace.id, uuid, int(days)))
+
+
+def read_flow_results(
+    request: Request, *, uuid: str, result: str | None = None, field: str | None = None, days: int | None = None
+) -> Answer:
+    asked = Asked(uuid, result, None if days is None else int(days))
+    return as_json(200, read_results(request.tx, request.workspace.id, asked, field))

@@ -45,6 +45,7 @@ TABLES = {
     "events": "campaign_event",
     "fields": "contact_field",
     "flow_figures": "flow",
+    "flow_results": "flow",
     "campaign_figures": "campaign",
     "flow_revisions": "flow",
     "globals": "global_value",
@@ -118,6 +119,7 @@ PARAMETERS: Mapping[str, Forms] = {
     "data_requests.contact": (by_text("data_request", "contact_uuid", UNKNOWN_UUID),),
     "email": (BY_EMAIL,),
     "flow": FLOW,
+    "flow_results.field": NOTHING,  # it needs the flow: see tests/handlers/v2/test_figures.py
     "flow_uuid": (by_uuid("flow"),),
     "group": GROUP,
     "group_uuids": (by_uuid("contact_group"),),

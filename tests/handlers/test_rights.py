@@ -80,6 +80,7 @@ WHOLE = {
     "list_archives": ["list_messages", "list_runs"],
     "read_calendar": ["list_broadcasts", "list_campaigns", "list_flows"],
     "read_flow_figures": ["list_flows"],
+    "read_flow_results": ["list_runs", "list_contacts"],
     "read_campaign_figures": ["list_campaigns"],
     "read_contact_schedule": ["list_campaigns", "list_contacts"],
     "read_flow_revisions": ["list_flows"],

@@ -3,21 +3,33 @@
 from typing import Any
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from persistence.database import Database
 from persistence.resthooks import ensure_resthook
+from persistence.runs import results
 from persistence.runs.runs import RunState, save_runs
+from persistence.tables.contacts import contact, field
 from persistence.tables.deliveries import webhook_trouble
-from persistence.tables.flows import flow_run
+from persistence.tables.flows import flow, flow_run
 from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.channel_rows import add_channel, change_channel
 from tests.contract.filled_workspace import fill_workspace
 from tests.factories import make_contact, make_messages
+from tests.run_rows import add_flow, add_run, uuid_of
 
 WORKSPACE = "/api/v2/workspace_figures.json"
 FLOW = "/api/v2/flow_figures.json"
+GROUPS = ("Mothers", "Elders")
+ANSWER = {
+    "name": "Has Phone",
+    "value": "yes",
+    "category": "Yes",
+    "node": "c2a7b6f0-3f19-4d53-9f39-77a0f4a1a110",
+    "time": "2026-03-02T08:10:11.000000Z",
+    "input": "Yes I do",
+}
 NODE, EXIT, NEXT = (f"c2a7b6f0-3f19-4d53-9f39-77a0f4a1a11{n}" for n in range(3))
 
 
@@ -101,11 +113,109 @@ def test_a_flow_counts_each_exit_and_category_once_and_where_contacts_wait(
 
     assert found["exits"] == [{"exit": EXIT, "count": 1}]
     assert [(each["key"], each["category"], each["count"]) for each in found["results"]] == [("age", "Adult", 1)]
+    assert found["totals"] == [{"key": "age", "category": "Adult", "count": 1}]
     assert {"node": NEXT, "count": 1} in found["waiting"]
     api.post("/api/v2/contact_actions.json", {"contacts": [str(contact.uuid)], "action": "interrupt"})
     with database.writing() as tx:
         tx.execute(update(flow_run).where(flow_run.c.uuid == NODE).values(status="expired"))
     assert {"node": NEXT, "count": 1} in api.get(FLOW, uuid=str(flow.uuid)).json()["left"]
+
+
+class TestResults:
+    """`/api/v2/flow_results.json`."""
+
+    @pytest.fixture
+    def survey(self, api: Api, database: Database, workspace: Workspace) -> int:
+        """A flow in which five people answered, four with a category, and one did not; three are in groups."""
+        api.post("/api/v2/fields.json", {"name": "District", "type": "text"})
+        mothers, elders = (api.post("/api/v2/groups.json", {"name": name}).json()["uuid"] for name in GROUPS)
+        flow_id = add_flow(database, workspace)
+        told = [
+            ("Yes", "Gasabo", [mothers, elders]),
+            ("Yes", "Gasabo", [mothers]),
+            ("Yes", "Huye", []),
+            ("No", "Nyanza", [mothers]),
+            (None, None, []),
+            ("", None, []),
+        ]
+        for number, (category, district, groups) in enumerate(told):
+            body = {"urns": [f"tel:+25078800020{number}"], "groups": groups, "fields": {"district": district}}
+            made = api.post("/api/v2/contacts.json", body).json()["uuid"]
+            with database.reading() as tx:
+                person = tx.execute(select(contact.c.id).where(contact.c.uuid == made)).scalar_one()
+            value = ANSWER | {"category": category, "value": "\x00"}
+            add_run(database, workspace, flow_id, person, results={"has_phone": value} if category != "" else {})
+        add_run(database, workspace, add_flow(database, workspace, "Other"), person, results={"has_phone": ANSWER})
+        return flow_id
+
+    def read(self, api: Api, flow_id: int, **query: Any) -> Any:
+        flow_uuid = uuid_of(api.database, flow, flow_id)
+        return api.get("/api/v2/flow_results.json", uuid=flow_uuid, **{"result": "has_phone"} | query).json()
+
+    def test_categories_are_told_by_the_values_that_most_contacts_have(
+        self, api: Api, survey: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        found = self.read(api, survey, field="district")
+        monkeypatch.setattr(results, "MOST_VALUES", 1)
+        short = self.read(api, survey, field="district", result="Has Phone", days=1)
+
+        assert [(each["value"], each["count"]) for each in found["values"]] == [
+            ("Gasabo", 2),
+            ("Huye", 1),
+            ("Nyanza", 1),
+        ]
+        assert found["categories"] == [
+            {"category": "Yes", "count": 3, "counts": [2, 1, 0], "others": 0, "none": 0},
+            {"category": "No", "count": 1, "counts": [0, 0, 1], "others": 0, "none": 0},
+            {"category": None, "count": 1, "counts": [0, 0, 0], "others": 0, "none": 1},
+        ]
+        assert (found["answered"], found["is_exact"]) == (5, True)
+        assert [each["value"] for each in short["values"]] == ["Gasabo"]
+        assert short["categories"][0] == {"category": "Yes", "count": 3, "counts": [2], "others": 1, "none": 0}
+
+    def test_a_contact_counts_in_each_of_its_groups(self, api: Api, survey: int) -> None:
+        found = self.read(api, survey)
+
+        assert [(each["group"]["name"], each["count"]) for each in found["values"]] == [(GROUPS[0], 3), (GROUPS[1], 1)]
+        assert [(each["counts"], each["none"]) for each in found["categories"]] == [
+            ([2, 1], 1),
+            ([1, 0], 0),
+            ([0, 0], 1),
+        ]
+
+    def test_the_last_runs_and_so_many_memberships_are_looked_at(
+        self, api: Api, survey: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(results, "MOST_MEMBERSHIPS", 2)
+        few = self.read(api, survey)
+        monkeypatch.setattr(results, "MOST_LOOKED_AT", 3)
+        last = self.read(api, survey, field="district")
+
+        assert (few["answered"], few["is_exact"]) == (5, False)
+        assert (last["answered"], last["is_exact"]) == (2, False)
+        assert [each["value"] for each in last["values"]] == ["Nyanza"]
+
+    def test_an_unknown_flow_or_field_is_not_found(
+        self, api: Api, database: Database, survey: int, other_workspace: Workspace
+    ) -> None:
+        path, known = "/api/v2/flow_results.json", uuid_of(database, flow, survey)
+        foreign = {"key": "colour", "name": "Colour", "name_key": "colour", "type": "text"}
+        with database.writing() as tx:
+            tx.insert(field, workspace_id=other_workspace.id, created_on=tx.now, **foreign)
+
+        assert api.get(path, uuid=NODE, result="has_phone").status_code == 404
+        assert api.get(path, uuid=known, result="has_phone", field="colour").status_code == 404
+        assert api.get(path, uuid=known, result="nothing").json()["answered"] == 0
+        assert api.get(path, uuid=known).json()["result"] is None
+
+    def test_the_first_result_of_a_flow_is_told_by_default(self, api: Api, database: Database, survey: int) -> None:
+        inspected = {"key": "has_phone", "name": "Has Phone", "categories": ["Yes"], "node_uuids": []}
+        with database.writing() as tx:
+            tx.execute(update(flow).where(flow.c.id == survey).values(results=[inspected]))
+
+        found = api.get("/api/v2/flow_results.json", uuid=uuid_of(database, flow, survey)).json()
+
+        assert (found["result"], found["answered"]) == ("has_phone", 5)
 
 
 @pytest.mark.parametrize("days", ["0", "367", "x"])
