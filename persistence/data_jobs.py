@@ -1,6 +1,6 @@
-"""Jobs with the data of a workspace (imports, exports, requests of persons), performed in a worker or a command: one
-worker has each, for a limited time. A job whose worker died is continued by another one; one that ends a worker, or
-meets an error of the service, again and again fails.
+"""Jobs with the data of a workspace (imports, exports, requests of persons, actions on all contacts that match),
+performed in a worker or a command: one worker has each, for a limited time. A job whose worker died is continued by
+another one; one that ends a worker, or meets an error of the service, again and again fails.
 """
 
 import contextlib
@@ -29,6 +29,7 @@ from persistence.tables.data_jobs import (
     READING,
     RUNNING,
     contact_import,
+    contact_job,
     data_request,
     export,
     imported_contact,
@@ -39,12 +40,12 @@ WAKE = "data"
 LEASE = timedelta(minutes=2)
 RENEWAL_SECONDS = 30.0
 KEPT_FOR = timedelta(days=7)
-"""How long imports and exports are listed, and their files can be downloaded."""
+"""How long imports, exports and actions on contacts are listed, and files can be downloaded."""
 FORGOTTEN_AT_ONCE = 5000
 UNFINISHED = (PENDING, RUNNING)
 PENDING_AGAIN = {"status": PENDING, "leased_until": None}
 """What makes an unfinished job begin again: the worker that has it loses its lease."""
-TABLES = (contact_import, export, data_request)
+TABLES = (contact_import, export, data_request, contact_job)
 DONE: dict[Table, str] = {contact_import: IMPORT_DONE, export: EXPORT_DONE}
 """What subscribers hear of the end of a job."""
 
@@ -182,7 +183,7 @@ def remove_old_files(database: Database, store: MediaStore, limit: int) -> int:
     many there were. The files go first: a file without a row would never be found.
     """
     with database.reading() as tx:
-        old = [row for table in (contact_import, export) for row in _old_jobs(tx, table, limit)]
+        old = [row for table in (contact_import, export, contact_job) for row in _old_jobs(tx, table, limit)]
         old += _old_requests(tx, limit)
     for _, _, names in old:
         for name in names:
@@ -257,6 +258,10 @@ class Performer:
             from persistence.data_requests.requests import run_request  # noqa: PLC0415  # see above
 
             run_request(self.database, self.store, held, workspace, is_forced=self.is_forced)
+        elif held.table is contact_job:
+            from persistence.contact_jobs import run_job  # noqa: PLC0415  # see above
+
+            run_job(self.database, held, workspace, self.is_stopping, self.note)
         else:
             self._import(held, workspace)
 
@@ -277,11 +282,11 @@ class Performer:
 
 def _old_jobs(tx: Transaction, table: Table, limit: int) -> list[tuple[Table, int, list[str]]]:
     rows = table.c
-    sources = rows.source if "source" in rows else literal(None)
+    files = [rows[name] for name in ("location", "source") if name in rows]
     old = (rows.created_on < tx.now - KEPT_FOR) & is_free(table.c.leased_until, tx.now)
     if table is contact_import:
         old &= rows.taken_back_on.is_(None) | ~is_due(table)
-    found = select(rows.id, rows.location, sources).where(old)
+    found = select(rows.id, *files).where(old)
     return [
         (table, job_id, [name for name in names if name is not None])
         for job_id, *names in tx.execute(found.order_by(rows.created_on, rows.id).limit(limit))

@@ -26,6 +26,7 @@ from handlers.answers import (
 from handlers.asgi.uploads import SIZE_LIMIT_BYTES
 from handlers.contract.operations import may_use
 from handlers.request import Request
+from persistence import contact_jobs
 from persistence.campaigns.schedules import read_contact_schedule as read_schedule
 from persistence.contact_imports.columns import Choice
 from persistence.contact_imports.contact_imports import (
@@ -36,11 +37,11 @@ from persistence.contact_imports.contact_imports import (
     start_import,
 )
 from persistence.contact_imports.taking_back import count_taking_back, take_back
-from persistence.contacts import bulk as contact_actions
-from persistence.contacts import deletion, queries
+from persistence.contact_jobs import CONTACT_JOBS
+from persistence.contacts import bulk, deletion, queries
 from persistence.contacts import writes as contact_writes
+from persistence.contacts.actions import act, find_group
 from persistence.contacts.bulk import ContactRow, Outcome
-from persistence.contacts.deletion import delete_contacts
 from persistence.contacts.merging import DOUBLES, EXAMPLES, Renumbering, count_doubles, merge_doubles, renumber_some
 from persistence.contacts.merging import merge_contacts as merge
 from persistence.contacts.owners import find_contact, find_contacts, hold_owners, read_lookup, read_urns
@@ -52,7 +53,6 @@ from persistence.errors import InvalidInput, RecordMissing
 from persistence.groups.groups import find_manual_groups, hold_contacts
 from persistence.lists import read_record, read_records
 from persistence.media.store import place_of_import
-from persistence.messages.incoming import answer_again
 from persistence.messages.outgoing import describe_route
 from persistence.pages import InvalidCursor, Order, decode_cursor, encode_cursor
 from persistence.sql.columns import time_text
@@ -60,22 +60,16 @@ from persistence.tables.contacts import contact
 
 list_contacts = ListAnswer(CONTACTS, has_etag=True)
 
-WITH_GROUP = {"add": contact_actions.join_group, "remove": contact_actions.leave_group}
-WITHOUT_GROUP = {
-    "block": contact_actions.block_contacts,
-    "unblock": contact_actions.unblock_contacts,
-    "interrupt": contact_actions.interrupt_contacts,
-    "archive_messages": contact_actions.archive_messages_of,
-    "archive": contact_actions.archive_messages_of,
-    "delete": delete_contacts,
-    "answer_again": answer_again,
-}
-
 list_contact_doubles = ListAnswer(DOUBLES)
 
 READING = ("encoding", "date_style", "decimal_sign", "unread")
 
 CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+list_contact_jobs = ListAnswer(CONTACT_JOBS)
+
+CHOSEN_BY = {"query": "query", "group": "members_of"}
+"""The parameters of the list of contacts, and what they are called beside the group of an action."""
 
 list_contact_imports = ListAnswer(CONTACT_IMPORTS, show=with_link("rejects_url"))
 
@@ -133,7 +127,7 @@ def upsert_contacts(request: Request) -> Answer:
         )
         for number, item in enumerate(request.body["contacts"])
     ]
-    outcomes = contact_actions.write_contacts(request.tx, request.workspace, rows)
+    outcomes = bulk.write_contacts(request.tx, request.workspace, rows)
     shown = read_records(request.tx, CONTACTS, request.workspace, [each.contact_id for each in outcomes])
     results = [_show_outcome(each, shown) for each in outcomes]
     return as_json(200, {"results": results})
@@ -149,20 +143,32 @@ def delete_contact(request: Request, *, uuid: str | None = None, urn: str | None
 
 
 def act_on_contacts(request: Request) -> Answer:
-    workspace = request.workspace
-    action, group = request.body["action"], request.body.get("group")
+    workspace, action = request.workspace, request.body["action"]
     contact_ids = find_contacts(request.tx, workspace, request.body["contacts"])
-    if action in WITH_GROUP:
-        if not group:
-            raise InvalidInput.across(f'The action "{action}" needs a group.')
-        group_id = find_manual_groups(request.tx, workspace.id, [group], field="group")[0]
-        WITH_GROUP[action](request.tx, workspace.id, contact_ids, group_id)
-        return no_content()
-    if group:
-        raise InvalidInput.across(f'The action "{action}" takes no group.')
-    hold_contacts(request.tx, workspace.id, contact_ids)
-    WITHOUT_GROUP[action](request.tx, workspace.id, contact_ids)
+    group_id = find_group(request.tx, workspace.id, action, request.body.get("group"))
+    act(request.tx, workspace.id, action, contact_ids, group_id)
     return no_content()
+
+
+def create_contact_job(request: Request) -> Answer:
+    body, who = request.body, request.credentials
+    chosen = {name: body[given] for name, given in CHOSEN_BY.items() if (body.get(given) or "").strip()}
+    made = contact_jobs.create_job(
+        request.tx,
+        request.workspace,
+        body["action"],
+        body.get("group"),
+        chosen,
+        who.user_id,
+        is_agent=request.is_agent,
+    )
+    return created_record(request, CONTACT_JOBS, made)
+
+
+def act_on_contact_job(request: Request) -> Answer:
+    own_of = request.credentials.user_id if request.is_agent else None
+    ended = contact_jobs.cancel_job(request.tx, request.workspace, request.body["job"], own_of=own_of)
+    return changed_record(request, CONTACT_JOBS, ended)
 
 
 def merge_contacts(request: Request) -> Answer:

@@ -45,6 +45,7 @@ KINDS = {
     "data_request": "requests of persons that are not finished",
     "export": "exports that are not finished",
     "contact_import": "imports",
+    "contact_job": "actions on contacts that are not finished",
     "saved_reply": "saved replies",
 }
 """Of the tables whose name is no word for people."""

@@ -22,19 +22,24 @@ CANCELLED = "cancelled"
 DUE = "status IN ('reading', 'pending', 'running')"
 
 
-class DataJobColumns(RecordColumns):
-    """The columns of every job with data of a workspace. A worker has it until `leased_until`; `location` is the file
-    in the media store that it made, `size` its bytes. `attempts` counts how often one has had it since it got on."""
+class JobColumns(RecordColumns):
+    """The columns of every job with data of a workspace. A worker has it until `leased_until`. `attempts` counts how
+    often one has had it since it got on."""
 
     user_id: Named[int | None] = Column(Integer, ForeignKey("app_user.id"))
     status: Named[str] = Column(String(9))
     error: Named[str | None] = Column(Text)
-    location: Named[str | None] = Column(Text)
-    size: Named[int | None] = Column(BigInteger)
     leased_until: Named[datetime | None] = Column(UtcDateTime)
     attempts: Named[int] = Column(Integer, default=0, server_default="0")
     created_on: Named[datetime] = Column(UtcDateTime)
     finished_on: Named[datetime | None] = Column(UtcDateTime)
+
+
+class DataJobColumns(JobColumns):
+    """A job that makes a file: `location` is its place in the media store, `size` its bytes."""
+
+    location: Named[str | None] = Column(Text)
+    size: Named[int | None] = Column(BigInteger)
 
 
 class ContactImportColumns(DataJobColumns):
@@ -132,6 +137,35 @@ export = numbered_table(
     ),
 )
 """`filters` are the parameters of the list that is written, by name."""
+
+
+class ContactJobColumns(JobColumns):
+    action: Named[str] = Column(String(16))
+    group_uuid: Named[str | None] = Column(UuidText)
+    filters: Named[Any] = Column(Json, nullable=False)
+    total: Named[int | None] = Column(Integer)
+    done: Named[int] = Column(Integer, default=0)
+    not_active: Named[int] = Column(Integer, default=0)
+    last_contact_id: Named[int] = Column(BigId, default=0)
+    end_contact_id: Named[int] = Column(BigId, default=0)
+
+
+contact_job = numbered_table(
+    "contact_job",
+    ContactJobColumns,
+    Index("ix_contact_job_page", "workspace_id", "created_on", "id"),
+    Index("ix_contact_job_age", "created_on", "id"),
+    partial_index("ix_contact_job_due", "workspace_id", "id", where=DUE),
+    info=policy(
+        TRIMMED,
+        documents=("filters",),
+        audited=Audited("contact_jobs", "action", ("action", "status")),
+        is_carried=False,
+    ),
+)
+"""An action on all contacts that match. `filters` are parameters of the list of contacts, by name. When it begins,
+`total` is how many contacts match and `end_contact_id` the last contact that there is; contacts up to `last_contact_id`
+are done, committed together with what was done with them. `not_active` counts those with whom it could not be done."""
 
 
 class DataRequestColumns(DataJobColumns):

@@ -27,6 +27,7 @@ AUDIT_RESOURCES = (
     "channels",
     "classifiers",
     "contact_imports",
+    "contact_jobs",
     "contacts",
     "data_requests",
     "exports",

@@ -30,6 +30,7 @@ NAMED: Mapping[str, tuple[str, ...]] = {
     ),
     "contact_group": ("9a3c5b1e-1c7d-4e9b-a5a0-0d1e2f3a4b5c",),
     "contact_import": ("0197a6e4-9a01-7c2f-a1d1-2f4c5b6a7081",),
+    "contact_job": ("0197a6e4-9a03-7c2f-a1d1-2f4c5b6a7091",),
     "delivery": ("0197a6e4-77aa-7c2f-a1d1-2f4c5b6a7081",),
     "flow": ("c2a7b6f0-3f19-4d53-9f39-77a0f4a1a111",),
     "label": ("51a0c0a4-8a6b-4a0c-9b0e-6f2d1c3b4a5f",),

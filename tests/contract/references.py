@@ -195,6 +195,8 @@ FIELDS: Mapping[str, Forms] = {
     "add_urns": (BY_URN,),
     "contact_upserts.contacts": NOTHING,  # a list of contacts, which has tests of its own
     "import": (by_uuid("contact_import"),),
+    "job": (by_uuid("contact_job"),),
+    "members_of": GROUP,
     "invitations.email": NOTHING,
     "invitations.role": NOTHING,
     "key": (by_text(OWN, "key"),),

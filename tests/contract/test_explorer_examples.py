@@ -17,6 +17,7 @@ LACKING = {
     "check_channel": "the channel of the demo is a phone, which has no provider",
     "claim_relayer": "only a phone that waits to be claimed has its code, for minutes",
     "act_on_contact_import": "needs a file that was uploaded just before",
+    "act_on_contact_job": "actions on all who match have new UUIDs",
     "act_on_deliveries": "deliveries have new UUIDs",
     "act_on_flow_starts": "flow starts of the demo have new UUIDs",
     "read_delivery": "deliveries have new UUIDs",

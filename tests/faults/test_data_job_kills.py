@@ -1,4 +1,4 @@
-"""Imports and exports of contacts lose and double nothing while the command and the workers that do them are killed."""
+"""Imports, exports and actions on all contacts that match lose and double nothing while those who do them are killed."""
 
 import csv
 import io
@@ -14,16 +14,18 @@ from sqlalchemy import Table, func, select, update
 
 from persistence.contact_imports.contact_imports import create_import, start_import
 from persistence.contact_imports.taking_back import take_back
+from persistence.contact_jobs import create_job
 from persistence.database import Database
 from persistence.exports.exports import create_export
 from persistence.media.store import FolderStore
-from persistence.tables.contacts import contact, contact_urn
-from persistence.tables.data_jobs import READY, contact_import, export
+from persistence.tables.contacts import contact, contact_urn, group, group_membership
+from persistence.tables.data_jobs import READY, contact_import, contact_job, export
 from persistence.workspaces.records import Workspace
 from relayboard import cli
 from testbed.forked import ForkedProcess, fork, run_worker
 from testbed.running import wait_until
 from testbed.tokens import SECRET_KEY
+from tests.factories import make_contacts, make_named
 
 ROWS = 3000
 """Six chunks of an import, three parts of an export."""
@@ -158,6 +160,29 @@ def test_every_row_is_imported_and_every_contact_exported_once(
         left = set(tx.execute(select(contact_urn.c.path).where(contact_urn.c.contact_id.is_not(None))).scalars())
     assert (job.removed, job.kept) == (ROWS - rejected, 0)
     assert left == {f"+25078{row:07}" for row in range(ROWS) if row % BAD_EVERY != 7}
+
+
+def test_all_who_match_are_counted_once_while_workers_are_killed_and_two_of_them_work(
+    database: Database, workspace: Workspace, environment: dict[str, str], clock: Any
+) -> None:
+    clock.moment = datetime.now(UTC)
+    make_contacts(database, workspace, ROWS)
+    make_named(database, workspace, group, ["Reporters"])
+    with database.writing() as tx:
+        create_job(tx, workspace, "add", "Reporters", {"query": "name != nobody"}, None)
+    beside = fork(run_worker, environment=environment)
+    try:
+        finish_job(database, contact_job, environment, "done")
+    finally:
+        beside.kill()
+        beside.wait()
+
+    with database.reading() as tx:
+        job = tx.execute(select(contact_job)).one()
+        members = tx.execute(select(func.count()).select_from(group_membership)).scalar_one()
+        counted = tx.execute(select(group.c.member_count).where(group.c.name == "Reporters")).scalar_one()
+    assert (job.status, job.total, job.done, job.not_active) == ("completed", ROWS, ROWS, 0)
+    assert (members, counted) == (ROWS, ROWS)
 
 
 def read_statuses(database: Database) -> list[str]:

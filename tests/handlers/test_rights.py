@@ -47,6 +47,14 @@ DEEDS: dict[tuple[str, str], list[str]] = {
     ("act_on_contacts", "archive"): [],
     ("act_on_contacts", "archive_messages"): [],
     ("act_on_contacts", "delete"): ["delete_contact"],
+    ("create_contact_job", "add"): ["write_contact"],
+    ("create_contact_job", "remove"): ["write_contact"],
+    **{
+        ("create_contact_job", action): []
+        for action in ("block", "unblock", "interrupt", "archive_messages", "answer_again")
+    },
+    ("create_contact_job", "delete"): ["delete_contact"],
+    ("act_on_contact_job", "cancel"): [],
     ("act_on_messages", "label"): ["write_label"],
     ("act_on_messages", "unlabel"): [],
     ("act_on_messages", "archive"): [],

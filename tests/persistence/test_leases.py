@@ -28,7 +28,7 @@ from persistence.groups import smart_groups
 from persistence.leases import MOST_ATTEMPTS, Leases
 from persistence.media import incoming
 from persistence.tables.complete import metadata
-from persistence.tables.data_jobs import contact_import, data_request, export
+from persistence.tables.data_jobs import contact_import, contact_job, data_request, export
 from persistence.tables.deliveries import DELIVERED, delivery
 from persistence.tables.messages import broadcast
 from persistence.triggers import schedules
@@ -56,6 +56,7 @@ PERSON = "0197a6e4-9a01-7c2f-a1d1-2f4c5b6a7081"
 JOBS: dict[Table, dict[str, Any]] = {
     contact_import: {"filename": "p.csv", "source": "imports/p.csv", "columns": [], "status": "reading"},
     export: {"type": "contacts", "format": "csv", "filters": {}, "status": "pending"},
+    contact_job: {"action": "block", "filters": {"query": "name = a"}, "status": "pending"},
     data_request: {"type": "erase", "contact_uuid": PERSON, "contact_id": 1, "counts": {}, "status": "pending"},
 }
 

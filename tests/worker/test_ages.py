@@ -26,7 +26,7 @@ from persistence.tables.channels import (
     waiting_registration,
 )
 from persistence.tables.complete import metadata
-from persistence.tables.data_jobs import contact_import, export
+from persistence.tables.data_jobs import contact_import, contact_job, export
 from persistence.tables.deliveries import delivery, resthook_event
 from persistence.tables.policies import TRIMMED as OLD_ROWS_GO
 from persistence.tables.policies import policy_of
@@ -85,6 +85,7 @@ TRIMMED = {
     "campaign_fire": Age(90 * DAY, campaign_fire.c.fired_on),
     "channel": Age(90 * DAY, channel.c.last_seen, channel.c.workspace_id.is_not(None), register),
     "channel_alarm": Age(90 * DAY, channel_alarm.c.closed_on),
+    "contact_job": Age(7 * DAY, contact_job.c.created_on),
     "contact_import": Age(7 * DAY, contact_import.c.created_on),
     "delivery": Age(7 * DAY, delivery.c.finished_on),
     "export": Age(7 * DAY, export.c.created_on),

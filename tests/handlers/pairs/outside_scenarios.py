@@ -8,7 +8,7 @@ from channels.chats import VISITOR_LENGTH
 from persistence.relayers.relayers import release_channels
 from persistence.tables.channels import channel, webchat_visitor
 from persistence.tables.contacts import contact_urn
-from persistence.tables.data_jobs import contact_import
+from persistence.tables.data_jobs import contact_import, contact_job
 from persistence.tables.messages import media, message
 from relayboard.phone.wire import NoReply
 from testbed.gateways import SECRET, add_gateway
@@ -210,6 +210,8 @@ def begin_data(api: Api) -> Names:
     with api.database.writing() as tx:
         values = {"status": "ready", "filename": "a.csv", "columns": columns, "created_on": tx.now}
         tx.insert(contact_import, workspace_id=api.workspace.id, uuid=IMPORT, source="uploads/a", **values)
+        job = {"status": "pending", "action": "block", "filters": {"query": "name = a"}, "created_on": tx.now}
+        tx.insert(contact_job, workspace_id=api.workspace.id, uuid=JOB, **job)
     return {"amina": make_contact(api.database, api.workspace, PHONE)}
 
 
@@ -221,10 +223,12 @@ def start_import(village: str) -> Write:
 
 def show_data(api: Api, _names: Names) -> Any:
     imports = sorted(each["status"] for each in api.results(f"{V2}/contact_imports.json"))
-    return imports, len(api.results(f"{V2}/exports.json")), len(api.results(f"{V2}/data_requests.json"))
+    jobs = sorted(each["status"] for each in api.results(f"{V2}/contact_jobs.json"))
+    return imports, jobs, len(api.results(f"{V2}/exports.json")), len(api.results(f"{V2}/data_requests.json"))
 
 
 IMPORT = "0197a6e4-9a01-7c2f-a1d1-2f4c5b6a7081"
+JOB = "0197a6e4-9a03-7c2f-a1d1-2f4c5b6a7091"
 IMPORTED = (("Phone", "urn:tel"), ("Village", "ignore"))
 DATA = Scenario(
     begin_data,
@@ -235,6 +239,8 @@ DATA = Scenario(
         "import otherwise": start_import("new:Home"),
         "create field": post(f"{V2}/fields.json", {"name": "Village", "type": "text"}),
         "export": post(f"{V2}/exports.json", {"type": "contacts", "format": "csv"}),
+        "act on all": post(f"{V2}/contact_jobs.json", {"action": "block", "query": "tel ~ 250"}),
+        "cancel action": post(f"{V2}/contact_job_actions.json", {"job": JOB, "action": "cancel"}),
         "erase": post(f"{V2}/data_requests.json", {"type": "erase", "contact": "{amina}"}),
     },
     (f"{V2}/fields.json",),
