@@ -1,4 +1,4 @@
-"""Imports, exports and actions on all contacts that match lose and double nothing while those who do them are killed."""
+"""Imports, exports and actions on all who match lose and double nothing while the processes that do them are killed."""
 
 import csv
 import io
