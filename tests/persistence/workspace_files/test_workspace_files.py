@@ -28,7 +28,15 @@ from tests.contract.services import database_url_for_many_tests, serve
 from tests.persistence.backups.test_backups import read_lists
 
 OTHER = {"sqlite": "postgresql", "postgresql": "sqlite"}
-OF_THE_MOMENT = ("channel_calls", "channel_checks", "contact_imports", "exports", "invitations", "tokens")
+OF_THE_MOMENT = (
+    "channel_calls",
+    "channel_checks",
+    "contact_imports",
+    "contact_jobs",
+    "exports",
+    "invitations",
+    "tokens",
+)
 PHOTO = b"\xff\xd8\xff\xe0 a photo"
 
 
