@@ -5,6 +5,7 @@ import { Icon } from "../parts/icons.js";
 import { Menu } from "../parts/menu.js";
 import { attempt } from "../parts/notices.js";
 import { post } from "../shared/api.js";
+import { authorName } from "../shared/authors.js";
 import { may } from "../shared/session.js";
 import { clock, fullTime, t, word } from "../shared/texts.js";
 import { classes, html, useState } from "../shared/ui.js";
@@ -16,26 +17,31 @@ import { discard, sendAgain } from "./outbox.js";
 /** @type {Record<string, string>} */
 const MARKS = { queued: "clock", wired: "check", sent: "check", delivered: "double", read: "double", errored: "failed", failed: "failed" };
 
-/** @param {{message: Message, reason?: string | null, refresh: () => void}} props `reason` says why it failed */
-export function Bubble({ message, reason, refresh }) {
+/**
+ * @param {{message: Message, reason?: string | null, refresh: () => void, follows?: boolean, isFollowed?: boolean}} props `reason` says why
+ *   it failed; one that `follows` another of its sender does not name them again, and one that `isFollowed` leaves the time to the next
+ */
+export function Bubble({ message, reason, refresh, follows = false, isFollowed = false }) {
   const [labels, setLabels] = useState(false);
   const isOut = message.direction === "out";
+  const icon = message.broadcast !== null ? "send" : message.flow && "flow";
   const isUncertain = message.status === "wired" && message.failed_reason === "uncertain";
   const bad = isOut && (isUncertain || ["errored", "failed"].includes(message.status));
   const canResend = bad && message.status !== "errored" && message.failed_reason !== "resent";
   return html`
-    <li class=${classes("message", isOut ? "out" : "in", message.archived && "archived")}>
+    <li class=${classes("message", isOut ? "out" : "in", message.archived && "archived", isFollowed && "is-followed")}>
+      ${isOut && !follows && html`<p class="author" aria-hidden="true">${icon && html`<${Icon} name=${icon} size=${12} /> `}<bdi>${authorName(message)}</bdi></p>`}
       <div class=${bad ? "bubble bad" : "bubble"}>
-        <span class="hidden">${t(isOut ? "inbox.you" : "inbox.they")}</span>
+        <span class="hidden">${isOut ? `${authorName(message)}:` : t("inbox.they")}</span>
         ${message.attachments.map((file) => html`<${Attachment} key=${file.url} file=${file} />`)}
         ${message.visibility === "deleted" ? html`<p class="deleted">${t("message.deleted")}</p>` : message.text && html`<p class="text" dir="auto">${message.text}</p>`}
         ${message.quick_replies.length > 0 && html`<p class="choices">${message.quick_replies.map(({ text }) => html`<span class="choice">${text}</span>`)}</p>`}
       </div>
       <p class="under">
         ${message.labels.map(({ uuid, name }) => html`<span key=${uuid} class="tag">${name}</span>`)}
-        ${message.flow && html`<span class="tag flow"><${Icon} name="flow" size=${12} /> ${message.flow.name}</span>`}
+        ${!isOut && message.flow && html`<span class="tag flow"><${Icon} name="flow" size=${12} /> ${message.flow.name}</span>`}
         ${message.archived && html`<span class="tag">${t("folder.archived")}</span>`}
-        <time datetime=${message.created_on} title=${fullTime(message.created_on)}>${clock(message.created_on)}</time>
+        ${!isFollowed && html`<time datetime=${message.created_on} title=${fullTime(message.created_on)}>${clock(message.created_on)}</time>`}
         ${isOut &&
         html`<span class=${`state ${message.status}`}>
           <${Icon} name=${MARKS[message.status]} size=${14} /> ${word("state", message.status)}${(message.status === "failed" || message.failed_reason) && `: ${word("failed", message.failed_reason ?? reason ?? "unknown")}`}

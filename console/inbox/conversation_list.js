@@ -2,6 +2,7 @@
 
 import { Icon } from "../parts/icons.js";
 import { Avatar, Empty, ListEnd } from "../parts/small.js";
+import { authorName, useAuthors } from "../shared/authors.js";
 import { link } from "../shared/router.js";
 import { fullTime, listTime, t } from "../shared/texts.js";
 import { classes, html, useEffect } from "../shared/ui.js";
@@ -15,6 +16,7 @@ import { refusedReplyTo } from "./outbox.js";
  *   shown: Conversation[], chosen: string, query: Record<string, string>, sought: string}} props
  */
 export function ConversationList({ list, shown, chosen, query, sought }) {
+  useAuthors();
   useEffect(() => {
     const current = /** @type {HTMLElement | null} */ (document.querySelector(".conversation[aria-current]"));
     current?.scrollIntoView({ block: "nearest" });
@@ -53,7 +55,7 @@ function Row({ contact, urn, last_message: last, unread_count: unread, has_open_
             ${refused
               ? html`<span class="preview refused"><${Icon} name="failed" size=${14} /> ${t("reply.not_sent")} <bdi>${refused.text || t("inbox.file")}</bdi></span>`
               : html`<span class="preview">
-                  ${last.direction === "out" && html`<span class="you">${t("inbox.you")}</span>`}<bdi>${last.text || t("inbox.file")}</bdi>
+                  ${last.direction === "out" && html`<span class="you"><bdi>${authorName(last)}</bdi>:</span> `}<bdi>${last.text || t("inbox.file")}</bdi>
                 </span>`}
             ${has_open_ticket && html`<span class="has-ticket" title=${t("ticket.open")}><${Icon} name="ticket" size=${16} /><span class="hidden">${t("ticket.open")}</span></span>`}
             ${unread > 0 && html`<span class="count"><span class="hidden">${t("inbox.unread")} </span>${unread}</span>`}

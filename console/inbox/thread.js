@@ -4,6 +4,7 @@ import { Icon } from "../parts/icons.js";
 import { attempt } from "../parts/notices.js";
 import { Avatar, Badge, Empty, Problem, Waiting } from "../parts/small.js";
 import { get, post } from "../shared/api.js";
+import { senderOf, useAuthors } from "../shared/authors.js";
 import { useChanges, useInTurn } from "../shared/changes.js";
 import { may } from "../shared/session.js";
 import { dayKey, dayName, t } from "../shared/texts.js";
@@ -18,11 +19,16 @@ import { Reply } from "./reply.js";
 import { keyOf, useThread } from "./thread_data.js";
 
 /** @typedef {import("../shared/contract.js").Listed<"contacts">} Contact */
+/** @typedef {import("./thread_data.js").Item} Item */
+
+/** Messages of one sender that are not further apart have one time. */
+const TOGETHER_MS = 5 * 60_000;
 
 /**
  * @param {{contact: string, back: string, children?: any}} props `back` is the address of the list
  */
 export function Thread({ contact, back, children }) {
+  useAuthors();
   const person = useContact(contact);
   const thread = useThread(contact);
   const [showsPerson, setShowsPerson] = useState(false);
@@ -124,16 +130,22 @@ const Outbox = ({ contact }) => html`
  */
 function entries({ items, refresh }, known) {
   let day = "";
-  return items.flatMap((item) => {
-    if (isReply(item) && (item.message?.id ?? 0) > known) return [];
+  const shown = items.filter((item) => !isReply(item) || (item.message?.id ?? 0) <= known);
+  return shown.flatMap((item, at) => {
     const isNew = dayKey(item.time) !== day;
     day = dayKey(item.time);
     const drawn = item.message
-      ? html`<${Bubble} key=${keyOf(item)} message=${item.message} reason=${item.failed_reason} refresh=${refresh} />`
+      ? html`<${Bubble} key=${keyOf(item)} message=${item.message} reason=${item.failed_reason} refresh=${refresh}
+          follows=${isTogether(shown[at - 1], item)} isFollowed=${isTogether(item, shown[at + 1])} />`
       : html`<${EventLine} key=${keyOf(item)} item=${item} />`;
     return isNew ? [html`<li key=${day} class="day"><span>${dayName(item.time)}</span></li>`, drawn] : [drawn];
   });
 }
 
-/** Whether a person wrote it, and no flow and no broadcast. @param {import("./thread_data.js").Item} item */
+/** Whether two items are messages that one sender wrote one after the other. @param {Item | undefined} first @param {Item | undefined} second */
+const isTogether = (first, second) =>
+  !!first?.message && !!second?.message && senderOf(first.message) === senderOf(second.message) &&
+  dayKey(first.time) === dayKey(second.time) && Date.parse(second.time) - Date.parse(first.time) < TOGETHER_MS;
+
+/** Whether a person wrote it, and no flow and no broadcast. @param {Item} item */
 const isReply = ({ message }) => message?.direction === "out" && !message.flow && message.broadcast === null;

@@ -18,8 +18,8 @@ WITHOUT_LABEL = {
     "archive": message_actions.archive_messages,
     "restore": message_actions.restore_messages,
     "delete": message_actions.delete_messages,
-    "resend": message_actions.resend_messages,
 }
+RESEND = "resend"
 
 
 def create_message(request: Request) -> Answer:
@@ -34,6 +34,7 @@ def create_message(request: Request) -> Answer:
         attachments=tuple(find_attachments(request.tx, workspace.id, body.get("attachments") or [])),
         quick_replies=tuple(read_quick_replies(body.get("quick_replies") or [])),
         template=find_wish(request.tx, workspace.id, body),
+        author_id=request.credentials.user_id,
     )
     routed = route_one(request.tx, workspace.id, draft)
     return created_record(request, MESSAGES, create_outgoing(request.tx, workspace.id, [routed])[0])
@@ -46,6 +47,9 @@ def act_on_messages(request: Request) -> Answer:
     references = request.body["messages"]
     if action in WITHOUT_LABEL:
         missing = WITHOUT_LABEL[action](request.tx, workspace.id, references)
+    elif action == RESEND:
+        author_id = request.credentials.user_id
+        missing = message_actions.resend_messages(request.tx, workspace.id, references, author_id=author_id)
     else:
         chosen = message_actions.select_incoming(request.tx, workspace.id, references)
         missing = chosen.missing
@@ -59,7 +63,7 @@ def _find_label(request: Request, action: str) -> int | None:
     """The label of the action; None if there is nothing to do, or for actions without a label."""
     reference: str | None = request.body.get("label") or None
     name: str = request.body.get("label_name") or ""
-    if action in WITHOUT_LABEL:
+    if action in (*WITHOUT_LABEL, RESEND):
         if reference or name:
             raise InvalidInput.across(f'The action "{action}" takes no label.')
         return None

@@ -36,7 +36,7 @@ ARCHIVED_KINDS: Mapping[str, tuple[str, str]] = {"messages": (MESSAGE, "created_
 COMPLETE: Mapping[str, Record] = {
     "messages": {
         **dict.fromkeys(("uuid", "urn", "channel", "flow", "sent_on", "modified_on", "media", "broadcast")),
-        **dict.fromkeys(("failed_reason", "failed_detail")),
+        **dict.fromkeys(("failed_reason", "failed_detail", "author")),
         "type": "text",
         "archived": False,
         "visibility": "visible",

@@ -196,7 +196,9 @@ def _move(
     return missing
 
 
-def resend_messages(tx: Transaction, workspace_id: int, references: Sequence[int | str]) -> list[int | str]:
+def resend_messages(
+    tx: Transaction, workspace_id: int, references: Sequence[int | str], *, author_id: int | None = None
+) -> list[int | str]:
     """Sends messages again that failed, or of which nobody knows whether they were sent: each as a message of its own,
     and once. Returns the references without a message. Raises InvalidInput for one that cannot be sent again.
     """
@@ -227,6 +229,7 @@ def resend_messages(tx: Transaction, workspace_id: int, references: Sequence[int
                 tuple(row.attachments),
                 tuple(row.quick_replies),
                 filled=FilledTemplate.read(row.template, row.text),
+                author_id=author_id,
             )
             for row in found
         ],

@@ -54,7 +54,7 @@ _insert_outgoing = insert_rows(
     (
         *("uuid", "workspace_id", "contact_id", "urn", "channel_id", "broadcast_id", "flow_id", "direction", "type"),
         *("status", "visibility", "text", "attachments", "quick_replies", "template", "failed_reason", "error_count"),
-        *("automatic", "segments", "is_fallback", "due_on", "due_reason", "created_on", "modified_on"),
+        *("author_id", "automatic", "segments", "is_fallback", "due_on", "due_reason", "created_on", "modified_on"),
     ),
     (_rows.id, _rows.uuid, _rows.folder),
 )

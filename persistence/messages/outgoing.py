@@ -68,7 +68,8 @@ from persistence.tables.messages import (
 class Draft(NamedTuple):
     """A message to create: its contact and content; `route` is given if it is decided already. `is_bulk` messages, for
     example of broadcasts, are sent after conversations if both wait. `automatic` says what made it (`circles`), None if
-    a person did. `template` is what it is made of where its channel has that template, `filled` what it was made of.
+    a person did: the user `author_id`, if known. `template` is what it is made of where its channel has that template,
+    `filled` what it was made of.
     """
 
     contact_id: int
@@ -82,6 +83,7 @@ class Draft(NamedTuple):
     automatic: int | None = None
     template: TemplateWish | None = None
     filled: FilledTemplate | None = None
+    author_id: int | None = None
 
     @property
     def is_by_person(self) -> bool:
@@ -305,9 +307,7 @@ def _row(
 ) -> dict[str, Any]:
     if route is None:
         # The contact was deleted after it was looked up: the message ends as if it had been created just before.
-        draft = Draft(
-            draft.contact_id, broadcast_id=draft.broadcast_id, flow_id=draft.flow_id, automatic=draft.automatic
-        )
+        draft = draft._replace(text="", attachments=(), quick_replies=(), template=None, filled=None)
     visibility = VISIBLE if route is not None else DELETED
     route = route or Route(failed_reason=CONTACT_INACTIVE)
     own = terms.get(route.channel_id or 0, USUAL)
@@ -320,6 +320,7 @@ def _row(
         "channel_id": route.channel_id,
         "broadcast_id": draft.broadcast_id,
         "flow_id": draft.flow_id,
+        "author_id": draft.author_id,
         "direction": OUTGOING,
         "type": "text",
         "status": QUEUED if route.failed_reason is None else FAILED,

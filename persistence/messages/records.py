@@ -36,6 +36,7 @@ from persistence.records import Record, Related, Template, optional
 from persistence.sql.columns import UtcDateTime, is_uuid, read_id
 from persistence.sql.names import name_key
 from persistence.sql.query_functions import contains_folded
+from persistence.tables.accounts import user
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact
 from persistence.tables.flows import FLOW_REF, flow
@@ -76,6 +77,7 @@ def labels_of_message(owner: ColumnElement[Any] | None = None) -> Related:
     )
 
 
+author = user.alias("author")
 FIRST_ATTACHMENT = message.c.attachments[0]
 
 MESSAGE_FIELDS: dict[str, Any] = {
@@ -108,6 +110,7 @@ MESSAGE_FIELDS: dict[str, Any] = {
     "labels": labels_of_message(),
     "flow": optional(flow.c.id, FLOW_REF),
     "broadcast": message.c.broadcast_id,
+    "author": author.c.uuid,
     "created_on": message.c.created_on,
     "sent_on": message.c.sent_on,
     "modified_on": message.c.modified_on,
@@ -118,8 +121,10 @@ MESSAGE_RECORD = Record(MESSAGE_FIELDS)
 MASKED_MESSAGE_RECORD = Record({**MESSAGE_FIELDS, "urn": null(), "failed_detail": null()})
 """The record in an anonymous workspace, which shows no URN, and nothing that may name one."""
 
-SOURCE = join_channels(message.join(contact, contact.c.id == message.c.contact_id), message).outerjoin(
-    flow, flow.c.id == message.c.flow_id
+SOURCE = (
+    join_channels(message.join(contact, contact.c.id == message.c.contact_id), message)
+    .outerjoin(flow, flow.c.id == message.c.flow_id)
+    .outerjoin(author, author.c.id == message.c.author_id)
 )
 
 CREATED_ORDER = Order(message.c.created_on, message.c.id)

@@ -297,6 +297,7 @@ class MessageColumns(RecordColumns):
     channel_id: Named[int | None] = Column(Integer, ForeignKey("channel.id"))
     broadcast_id: Named[int | None] = Column(BigId)
     flow_id: Named[int | None] = Column(BigId)
+    author_id: Named[int | None] = Column(Integer)
     direction: Named[str] = Column(String(3))
     type: Named[str] = Column(String(5), default="text")
     status: Named[str] = Column(String(9))
@@ -381,13 +382,14 @@ message = numbered_table(
         copied="messages",
         merged="apart",
         audited=Audited("messages", ended={"visibility": "deleted"}, only_end=True, tells_creation=False),
-        refers={"broadcast_id": "broadcast", "flow_id": "flow"},
+        refers={"author_id": "app_user", "broadcast_id": "broadcast", "flow_id": "flow"},
     ),
 )
 """`external_id` is the sender's own key for a message (for a phone: a hash of number, time and text), unique per
 channel and direction, so that a repeated report creates no second message. `failed_reason` says why a message failed,
 or that it is `uncertain` whether a wired one was sent; `failed_detail` is what its provider said of that. `automatic`
-says what made it by itself (`persistence.messages.incoming`), null if a person did. `segments` is the number of SMS,
+says what made it by itself (`persistence.messages.incoming`), null if a person did; `author_id` is that user, if known.
+`segments` is the number of SMS,
 null for what is no SMS and for messages from before they were counted. `is_fallback` ones go by a channel because
 another has failed for long. `due_on` is when it may be sent if it had to wait, for the `hours` or the `budget` of its
 channel (`due_reason`). `stored_on` is our time of storing if `created_on` is the channel's time, otherwise null.

@@ -30,7 +30,7 @@ NOTE_STATES = """() => {
     window.states = [];
     new BroadcastChannel("relayboard.changes").onmessage = ({data}) => window.states.push(data.record?.status);
 }"""
-TEMPLATES, TICKETS = "/api/v2/templates.json", "/api/v2/tickets.json"
+TEMPLATES, TICKETS, ACCOUNT = "/api/v2/templates.json", "/api/v2/tickets.json", "/api/v2/account.json"
 
 
 def arrives(page: Page, clinic: Clinic, number: str, text: str) -> Locator:
@@ -196,9 +196,17 @@ def test_an_answer_carries_a_saved_text_choices_a_picture_and_a_recording(
     expect(sent.get_by_role("img", name="Picture")).to_have_js_property("naturalWidth", 2)
     played = sent.get_by_label("Recording").evaluate("async (sound) => (await sound.play(), sound.duration)")
     assert played > 0
-    assert findings(page, "what was sent") == []
     (contact,) = clinic.service.get(CONTACTS, urn="tel:+250788000502")["results"]
-    (message, _) = clinic.service.get(MESSAGES, contact=contact["uuid"])["results"]
+    colleague = clinic.service.get(ACCOUNT)["user"]["name"]
+    row = page.locator(f".conversation[href*='{contact['uuid']}']")
+    expect(row.locator(".you")).to_have_text("You:")
+    for text in ("And on Sunday from 9.", "By the market."):
+        clinic.service.post(MESSAGES, {"contact": contact["uuid"], "text": text})
+    expect(row.locator(".you")).to_have_text(f"{colleague}:")
+    expect(page.locator(".message.out .author")).to_have_text(["You", colleague])
+    expect(page.locator(".message.out time")).to_have_count(2)
+    assert findings(page, "what was sent") == []
+    (_, _, message, _) = clinic.service.get(MESSAGES, contact=contact["uuid"])["results"]
     assert [each["text"] for each in message["quick_replies"]] == ["Thanks", "Where is it?"]
     assert len(message["attachments"]) == 2
 
@@ -218,7 +226,7 @@ def test_a_flow_is_started_and_interrupted_from_the_inbox_and_calls_stand_betwee
     page.get_by_role("dialog").get_by_role("button", name="Start").click()
     expect(page.locator(".event", has_text="Visit survey: Flow started")).to_be_visible()
     expect(page.locator(".in-flow")).to_have_text("Visit survey")
-    expect(page.locator(".message.out .tag.flow")).to_have_text("Visit survey")
+    expect(page.locator(".message.out .author")).to_have_text("Visit survey")
     pick(page, "More actions", "Interrupt the flow")
     expect(page.locator(".event", has_text="Visit survey: Flow interrupted")).to_be_visible()
     expect(page.locator(".in-flow")).to_have_count(0)

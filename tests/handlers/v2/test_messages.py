@@ -136,6 +136,24 @@ class TestCreateMessage:
         assert record["quick_replies"][0]["text"] == "Yes"
         assert [one["id"] for one in api.results(PATH, folder="outbox")] == [record["id"]]
 
+    def test_it_names_who_wrote_it_and_who_sent_it_again_by_their_uuid(
+        self, api: Api, database: Database, workspace: Workspace, amina: str
+    ) -> None:
+        (writer,) = (each["uuid"] for each in api.results("/api/v2/users.json") if each["role"] == "administrator")
+        limited = api.limited_to("messages", "contacts", role="agent")
+
+        failed = limited.post(PATH, {"contact": amina, "text": "no channel yet"}).json()
+        again = api.post("/api/v2/message_actions.json", {"messages": [failed["id"]], "action": "resend"})
+
+        (agent,) = (each["uuid"] for each in api.results("/api/v2/users.json") if each["role"] == "agent")
+        (came,) = make_messages(database, workspace, amina)
+        assert (failed["status"], again.status_code) == ("failed", 204)
+        assert {each["id"]: each["author"] for each in api.results(PATH)} == {
+            failed["id"]: agent,
+            failed["id"] + 1: writer,
+            came: None,
+        }
+
     @pytest.mark.parametrize(("text", "segments"), [("a" * 160, 1), ("a" * 161, 2), ("€" * 81, 2), ("ж" * 71, 2)])
     def test_it_tells_how_many_sms_the_text_takes(
         self, api: Api, database: Database, workspace: Workspace, amina: str, text: str, segments: int
