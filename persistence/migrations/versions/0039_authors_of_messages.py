@@ -6,8 +6,8 @@ Older programs work with it: they do not keep it.
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0038"
-down_revision = "0037"
+revision = "0039"
+down_revision = "0038"
 works_for = "0001"
 branch_labels = None
 depends_on = None
