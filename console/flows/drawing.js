@@ -1,103 +1,150 @@
-/** A flow drawn: what each node does, how many contacts wait at it, left there, and went through each exit. */
+/** A flow drawn, or as a list: what each node does, how many contacts wait at it, left there, and went through each exit. */
 
+import { Icon } from "../parts/icons.js";
+import { Problem, Waiting } from "../parts/small.js";
+import { explain } from "../shared/explain.js";
+import { go, read } from "../shared/router.js";
 import { number, t } from "../shared/texts.js";
-import { classes, html, useEffect, useMemo, useRef } from "../shared/ui.js";
+import { classes, html, useEffect, useMemo, useRef, useState } from "../shared/ui.js";
+import { Canvas } from "./canvas.js";
 import { layOut, WIDTH } from "./layout.js";
+import { exitNames, linesOf, NodeContent, NodeCounts, searchText } from "./node_content.js";
 
 /**
- * @typedef {{type: string, text?: string, [key: string]: any}} Action
- * @typedef {{uuid: string, actions: Action[], exits: {uuid: string, destination_uuid?: string | null}[], router?: any}} FlowNode
+ * @typedef {import("./node_content.js").FlowNode} FlowNode
+ * @typedef {import("./node_content.js").Counts} Counts
  * @typedef {import("../shared/contract.js").Found<"flow_figures">} Figures
  */
 
 const LINE = 20;
-const TOP = 18;
+const TOP = 22;
 const EXIT_LINE = 22;
 const MOST_LINES = 6;
+/** What surely stands in one line. */
+const ONE_LINE = 24;
+const NARROW = "(max-width: 820px)";
 
-/** @param {import("./flow.js").TabProps} props */
-export const DrawingTab = ({ nodes, figures }) => html`
-  <section class="card" aria-label=${t("flows.drawing")}>
-    <p class="help">${t("flows.drawing_help")}</p>
-    <${Drawing} nodes=${nodes} figures=${figures} />
-    ${!figures.is_exact && html`<p class="help">${t("flows.not_exact")}</p>`}
-  </section>
-`;
-
-/** @param {{nodes: FlowNode[], figures: Figures}} props */
-function Drawing({ nodes, figures }) {
+/** @param {import("./flow.js").TabProps} props the query says what is open and whether it is a list */
+export function DrawingTab({ flow, definition, figures, query }) {
+  const { nodes } = definition;
+  const [sought, setSought] = useState("");
+  const isList = (query.view ?? (matchMedia(NARROW).matches ? "list" : "drawing")) === "list";
   const counts = useMemo(() => ({
     waiting: new Map(figures.waiting.map(({ node, count }) => [node, count])),
     left: new Map(figures.left.map(({ node, count }) => [node, count])),
     exits: new Map(figures.exits.map(({ exit, count }) => [exit, count])),
   }), [figures]);
-  const { boxes, ways, width, height } = useMemo(() => layOut(nodes, heightOf), [nodes]);
-  const most = Math.max(1, ...counts.exits.values());
-  const area = useRef(/** @type {HTMLElement | null} */ (null));
-  useEffect(() => {
-    // On a small screen the entry is in sight first: it stands in the middle.
-    if (area.current) area.current.scrollLeft = ((area.current.scrollWidth - area.current.clientWidth) / 2) * (document.documentElement.dir === "rtl" ? -1 : 1);
-  }, [width]);
+  const texts = useMemo(() => new Map(nodes.map((node) => [node.uuid, searchText(node, definition.localization)])), [definition]);
+  const words = sought.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = useMemo(() => nodes.filter(({ uuid }) => words.length > 0 && words.every((each) => texts.get(uuid)?.includes(each))).map(({ uuid }) => uuid), [texts, sought]);
+  const set = (/** @type {Record<string, string>} */ change) => go(["flows", flow.uuid, "drawing"], { ...read().query, ...change }, { replace: true });
+  const open = (/** @type {string} */ node) => set({ node });
+  const opened = nodes.find(({ uuid }) => uuid === query.node);
+  const next = (/** @type {number} */ step) => found.length > 0 && open(found[(found.indexOf(query.node ?? "") + step + found.length + (step < 0 && !found.includes(query.node ?? "") ? 1 : 0)) % found.length]);
+  const shared = { definition, flow: flow.uuid, counts, onOpen: open, opened };
   return html`
-    <div class="flow-box" ref=${area} tabindex="0" role="region" aria-label=${t("flows.drawing")}>
-      <div class="flow-drawing" style=${{ width: `${width}px`, height: `${height + 8}px` }}>
-        <svg width=${width} height=${height + 8} aria-hidden="true">
-          ${ways.map(({ exit, from, to, isBack }) => html`<path key=${exit} class=${classes("way", isBack && "back")} d=${curve(from, to, isBack)}
-            style=${{ strokeWidth: `${1.5 + 5 * ((counts.exits.get(exit) ?? 0) / most)}px` }} />`)}
-        </svg>
-        <ol>${nodes.map((node) => html`<${Box} key=${node.uuid} node=${node} box=${boxes.get(node.uuid)} counts=${counts} />`)}</ol>
-      </div>
+    <div class="list-tools drawing-tools">
+      <input type="search" aria-label=${t("flows.search_nodes")} placeholder=${t("flows.search_nodes")} value=${sought} onInput=${(/** @type {any} */ { target }) => setSought(target.value)}
+        onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Enter" && next(event.shiftKey ? -1 : 1)} />
+      <span role="status">${words.length > 0 && t("flows.nodes_found", { count: number(found.length), total: number(nodes.length) })}</span>
+      ${found.length > 0 && !isList && html`<button type="button" onClick=${() => next(1)}>${t("flows.next_found")}</button>`}
+      <span class="grows"></span>
+      <button type="button" aria-pressed=${isList} onClick=${() => set({ view: isList ? "drawing" : "list" })}>${t("flows.as_list")}</button>
+    </div>
+    ${isList ? html`<${NodeList} ...${shared} found=${words.length > 0 ? found : null} />` : html`<${Drawing} ...${shared} found=${found} onClose=${() => set({ node: "" })} />`}
+    <p class="help">${t("flows.drawing_help")} ${!figures.is_exact && t("flows.not_exact")}</p>
+  `;
+}
+
+/** @typedef {{definition: import("./node_content.js").Definition, flow: string, counts: Counts, opened: FlowNode | undefined, onOpen: (node: string) => void}} Shared */
+
+/** @param {Shared & {found: string[] | null}} props without a search all nodes */
+function NodeList({ definition, flow, counts, opened, onOpen, found }) {
+  const shown = useRef(/** @type {HTMLElement | null} */ (null));
+  useEffect(() => shown.current?.scrollIntoView({ block: "nearest" }), [opened]);
+  return html`<ol class="node-list">${definition.nodes.map((node, at) => (!found || found.includes(node.uuid)) && html`<li key=${node.uuid} class="card" ref=${node === opened ? shown : undefined}>
+    <h3><button type="button" class="link" aria-expanded=${node === opened} onClick=${() => onOpen(node === opened ? "" : node.uuid)}>${t("flows.node", { number: number(at + 1) })}</button></h3>
+    ${node === opened
+      ? html`<${NodeContent} definition=${definition} node=${node} flow=${flow} counts=${counts} onOpen=${onOpen} />`
+      : html`<ul class="does">${shortLines(node).map((line, place) => html`<li key=${place} dir="auto">${line}</li>`)}</ul><${NodeCounts} flow=${flow} node=${node.uuid} counts=${counts} />`}
+  </li>`)}</ol>`;
+}
+
+/** @param {Shared & {found: string[], onClose: () => void}} props */
+function Drawing({ definition, flow, counts, opened, onOpen, found, onClose }) {
+  const { nodes } = definition;
+  const [drawn, setDrawn] = useState(/** @type {import("./layout.js").Layout | null} */ (null));
+  const [problem, setProblem] = useState("");
+  const panel = useRef(/** @type {HTMLElement | null} */ (null));
+  const draw = () => {
+    const stop = new AbortController();
+    const known = new Set(nodes.map(({ uuid }) => uuid));
+    const exits = (/** @type {FlowNode} */ node) => node.exits.flatMap(({ uuid, destination_uuid: to }) => (to && known.has(to) ? [{ uuid, to }] : []));
+    layOut(nodes.map((node) => ({ uuid: node.uuid, width: WIDTH, height: heightOf(node), exits: exits(node) })), stop.signal).then((made) => (setDrawn(made), setProblem("")), (error) => setProblem(explain(error)));
+    return () => stop.abort();
+  };
+  useEffect(draw, [nodes]);
+  const boxes = useMemo(() => [...(drawn?.boxes.values() ?? [])], [drawn]);
+  const content = useMemo(() => drawn && html`<${Content} nodes=${nodes} drawn=${drawn} counts=${counts} opened=${opened?.uuid} found=${found} onOpen=${onOpen} />`, [drawn, counts, opened, found]);
+  if (problem) return html`<${Problem} text=${problem} onRetry=${draw} />`;
+  if (!drawn) return html`<${Waiting} />`;
+  const close = () => {
+    document.getElementById(`node-${opened?.uuid}`)?.focus({ preventScroll: true });
+    onClose();
+  };
+  return html`
+    <div class=${classes("drawing", opened && "with-panel")}>
+      <${Canvas} width=${drawn.width} height=${drawn.height} boxes=${boxes} shown=${drawn.boxes.get(opened?.uuid ?? "")} label=${t("flows.drawing")}>${content}<//>
+      ${opened && html`<aside class="card node-panel" tabindex="0" ref=${panel} aria-labelledby="node-title" onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Escape" && close()}>
+        <header><h3 id="node-title">${t("flows.node", { number: number(nodes.indexOf(opened) + 1) })}</h3>
+          <button type="button" class="quiet icon-only" aria-label=${t("act.close")} onClick=${close}><${Icon} name="close" /></button></header>
+        <${NodeContent} definition=${definition} node=${opened} flow=${flow} counts=${counts} onOpen=${onOpen} />
+      </aside>`}
     </div>
   `;
 }
 
-/** @param {{x: number, y: number}} from @param {{x: number, y: number}} to @param {boolean} isBack */
-function curve(from, to, isBack) {
-  if (!isBack) return `M${from.x},${from.y} C${from.x},${from.y + 34} ${to.x},${to.y - 34} ${to.x},${to.y}`;
-  const side = Math.max(from.x, to.x) + WIDTH / 2 + 14;
-  return `M${from.x},${from.y} C${from.x},${from.y + 40} ${side},${from.y + 40} ${side},${(from.y + to.y) / 2} S${to.x},${to.y - 40} ${to.x},${to.y}`;
-}
-
-/** @param {{node: FlowNode, box: import("./layout.js").Box | undefined, counts: {waiting: Map<string, number>, left: Map<string, number>, exits: Map<string, number>}}} props */
-function Box({ node, box, counts }) {
-  if (!box) return null;
-  const [waiting, left] = [counts.waiting.get(node.uuid) ?? 0, counts.left.get(node.uuid) ?? 0];
-  const names = exitNames(node);
+/** @param {{nodes: FlowNode[], drawn: import("./layout.js").Layout, counts: Counts, opened: string | undefined, found: string[], onOpen: (node: string) => void}} props */
+function Content({ nodes, drawn, counts, opened, found, onOpen }) {
+  const most = Math.max(1, ...counts.exits.values());
+  const entered = opened ?? nodes[0]?.uuid;
+  /** One stop for the keyboard; arrow keys lead from node to node. @param {KeyboardEvent} event */
+  const move = (event) => {
+    const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
+    const place = /** @type {HTMLElement | null} */ (/** @type {HTMLElement} */ (event.target).closest("[data-node]"));
+    if (!step || !place) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const target = nodes[(nodes.findIndex(({ uuid }) => uuid === place.dataset.node) + step + nodes.length) % nodes.length].uuid;
+    onOpen(target);
+    document.getElementById(`node-${target}`)?.focus({ preventScroll: true });
+  };
   return html`
-    <li class=${classes("flow-node", node.router && "router")} style=${{ insetInlineStart: `${box.x}px`, top: `${box.y}px`, width: `${box.width}px`, height: `${box.height}px` }}>
-      <ul class="does">${linesOf(node).map((line, at) => html`<li key=${at} dir="auto">${line}</li>`)}</ul>
-      ${(waiting > 0 || left > 0) && html`<p class="node-counts">
-        ${waiting > 0 && html`<span class="badge warn">${t("flows.wait_here", { count: number(waiting) })}</span>`}
-        ${left > 0 && html`<span class="badge bad">${t("flows.left_here", { count: number(left) })}</span>`}
-      </p>`}
-      <ul class="exits">${node.exits.map(({ uuid }, at) => html`<li key=${uuid}><span dir="auto">${names[at]}</span> <strong>${number(counts.exits.get(uuid) ?? 0)}</strong></li>`)}</ul>
-    </li>
+    <svg width=${drawn.width} height=${drawn.height} aria-hidden="true">
+      <defs><marker id="arrow" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto"><path d="M0,0 L10,5 L0,10z" /></marker></defs>
+      ${drawn.ways.map(({ exit, d, isBack }) => html`<path key=${exit} class=${classes("way", isBack && "back")} d=${d} marker-end="url(#arrow)" style=${{ strokeWidth: `${1.5 + 5 * ((counts.exits.get(exit) ?? 0) / most)}px` }} />`)}
+    </svg>
+    <ol onKeyDown=${move}>${nodes.map((node, at) => {
+      const box = /** @type {import("./layout.js").Box} */ (drawn.boxes.get(node.uuid));
+      const names = exitNames(node);
+      const isOpen = node.uuid === opened;
+      return html`<li key=${node.uuid} dir=${document.documentElement.dir || "ltr"} class=${classes("flow-node", node.router && "router", isOpen && "opened", found.includes(node.uuid) && "found")}
+        style=${{ left: `${box.x}px`, top: `${box.y}px`, width: `${box.width}px`, height: `${box.height}px` }}>
+        <button type="button" id=${`node-${node.uuid}`} data-node=${node.uuid} class="node-opener" aria-expanded=${isOpen} tabindex=${node.uuid === entered ? 0 : -1} onClick=${() => onOpen(node.uuid)}>
+          <span class="hidden">${t("flows.node", { number: number(at + 1) })}</span></button>
+        <ul class="does">${shortLines(node).map((line, place) => html`<li key=${place} dir="auto">${line}</li>`)}</ul>
+        <${NodeCounts} flow="" node=${node.uuid} counts=${counts} />
+        <ul class="exits">${node.exits.map(({ uuid }, place) => html`<li key=${uuid}><span dir="auto">${names[place]}</span> <strong>${number(counts.exits.get(uuid) ?? 0)}</strong></li>`)}</ul>
+      </li>`;
+    })}</ol>
   `;
 }
 
 /** What a node does, as it is drawn. @param {FlowNode} node */
-function linesOf(node) {
-  const all = allLines(node);
+function shortLines(node) {
+  const all = linesOf(node);
   return all.length > MOST_LINES ? [...all.slice(0, MOST_LINES - 1), t("flows.more_lines", { count: number(all.length - MOST_LINES + 1) })] : all;
 }
 
-/** A line for each action, and for its question. @param {FlowNode} node */
-function allLines({ actions, router }) {
-  const said = (actions ?? []).map((action) => (action.text ? `“${action.text}”` : [action.type.replaceAll("_", " "), action.name ?? action.field?.name ?? action.flow?.name ?? action.groups?.map((/** @type {any} */ group) => group.name).join(", ") ?? ""].join(" ")));
-  const asked = router ? [router.wait ? t("flows.waits") : "", router.result_name ? t("flows.saves", { name: router.result_name }) : router.wait ? "" : `${router.operand ?? router.type}`].filter(Boolean) : [];
-  return [...said, ...asked];
-}
-
-/** All that a node does, with its categories and what leads to them. @param {FlowNode} node */
-export function describe(node) {
-  const names = new Map((node.router?.categories ?? []).map((/** @type {any} */ { uuid, name }) => [uuid, name]));
-  const cases = (node.router?.cases ?? []).map((/** @type {any} */ each) => `${each.type.replaceAll("_", " ")} ${(each.arguments ?? []).join(", ")}: ${names.get(each.category_uuid) ?? ""}`);
-  return [...allLines(node), ...cases, ...names.values()];
-}
-
-/** The categories that lead through each exit. @param {FlowNode} node */
-const exitNames = ({ exits, router }) =>
-  exits.map(({ uuid, destination_uuid }) => (router?.categories ?? []).filter((/** @type {any} */ category) => category.exit_uuid === uuid).map((/** @type {any} */ category) => category.name).join(", ") || t(destination_uuid ? "flows.goes_on" : "flows.ends"));
-
-/** Two lines for each text, one for the counts. @param {any} node */
-const heightOf = (node) => TOP + linesOf(node).length * 2 * LINE + LINE + 6 + node.exits.length * EXIT_LINE;
+/** Up to two lines for each text, one for the counts. @param {FlowNode} node */
+const heightOf = (node) => TOP + shortLines(node).reduce((sum, line) => sum + (line.length > ONE_LINE ? 2 : 1), 0) * LINE + LINE + 10 + node.exits.length * EXIT_LINE;

@@ -21,7 +21,7 @@ import { Starts } from "./starts.js";
 
 /**
  * What each tab is given.
- * @typedef {{flow: import("./page.js").Flow, nodes: import("./drawing.js").FlowNode[], figures: import("./drawing.js").Figures, days: number, query: Record<string, string>, reload: () => Promise<void>}} TabProps
+ * @typedef {{flow: import("./page.js").Flow, definition: import("./node_content.js").Definition, figures: import("./drawing.js").Figures, days: number, query: Record<string, string>, reload: () => Promise<void>}} TabProps
  */
 
 const PERIODS = ["7", "30", "90"];
@@ -37,7 +37,7 @@ const TABS = /** @type {const} */ ([
 export function FlowPage({ uuid, tab, query }) {
   const days = PERIODS.includes(query.days) ? query.days : "30";
   const [flow, setFlow] = useState(/** @type {import("./page.js").Flow | null | undefined} */ (undefined));
-  const [nodes, setNodes] = useState(/** @type {import("./drawing.js").FlowNode[]} */ ([]));
+  const [definition, setDefinition] = useState(/** @type {import("./node_content.js").Definition} */ ({ nodes: [] }));
   const [figures, setFigures] = useState(/** @type {import("./drawing.js").Figures | null} */ (null));
   const [problem, setProblem] = useState("");
   const [asked, setAsked] = useState(/** @type {import("./page.js").Deed | null} */ (null));
@@ -49,7 +49,7 @@ export function FlowPage({ uuid, tab, query }) {
   const load = async () => {
     try {
       const found = /** @type {any} */ (await get("definitions", /** @type {any} */ ({ flow: uuid, dependencies: "none" })));
-      setNodes(found.flows[0]?.nodes ?? []);
+      setDefinition({ nodes: [], ...found.flows[0] });
       await count();
       setProblem("");
     } catch (error) {
@@ -80,7 +80,7 @@ export function FlowPage({ uuid, tab, query }) {
       </header>
       <${Tabs} label=${flow.name} chosen=${chosen.name} onChoose=${(/** @type {string} */ name) => go(["flows", uuid, name], kept)}
         tabs=${tabs.map(({ name, text }) => ({ name, text: t(text), address: link(["flows", uuid, name], kept) }))}>
-        <${chosen.Shown} flow=${flow} nodes=${nodes} figures=${figures} days=${Number(days)} query=${query} reload=${load} />
+        <${chosen.Shown} flow=${flow} definition=${definition} figures=${figures} days=${Number(days)} query=${query} reload=${load} />
       <//>
       ${asked === "start" && html`<${StartDialog} flow=${flow} onClose=${() => (setAsked(null), count().catch(() => {}))} />`}
       ${asked && asked !== "start" && html`<${FlowDialog} deed=${asked} flow=${flow} onDone=${(/** @type {string} */ made) => (made === uuid ? load() : go(["flows", made]))} onClose=${() => setAsked(null)} />`}

@@ -5,7 +5,7 @@ import { get } from "../shared/api.js";
 import { explain } from "../shared/explain.js";
 import { number, shortTime, t } from "../shared/texts.js";
 import { html, useEffect, useState } from "../shared/ui.js";
-import { describe } from "./drawing.js";
+import { describe } from "./node_content.js";
 
 /** @typedef {import("../shared/contract.js").Found<"flow_revisions">} Revisions */
 /** @typedef {{node: string, left: string[], came: string[]}} Difference */

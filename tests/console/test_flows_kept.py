@@ -10,6 +10,106 @@ from tests.console.pages import open_page, sign_in
 from tests.console.test_triggers import on_every_screen
 
 FLOWS = "/api/v2/flows.json"
+REVISIONS = "/api/v2/flow_revisions.json"
+SHAPE = "() => document.querySelector('.flow-drawing').style.transform"
+CROSSED = """() => {
+    const boxes = [...document.querySelectorAll(".flow-node")].map(
+        ({offsetLeft: x, offsetTop: y, offsetWidth: w, offsetHeight: h}) => [x + 1, y + 1, x + w - 1, y + h - 1]);
+    const isInside = ({x, y}) => boxes.some(
+        ([left, top, right, bottom]) => left < x && x < right && top < y && y < bottom);
+    const ways = [...document.querySelectorAll("path.way")];
+    const crossing = ways.filter((way) => Array.from({length: 99}, (_, at) => at + 1).some(
+        (at) => isInside(way.getPointAtLength(way.getTotalLength() * at / 100))));
+    return [ways.length, crossing.length];
+}"""
+
+
+def uuid_of(number: int) -> str:
+    return f"5d1f0a52-5f0e-4a4e-8d09-{number:012d}"
+
+
+def long_flow(questions: int) -> dict[str, object]:
+    """Questions one after the other; each leads on, over the next two, and back to itself."""
+    nodes: list[dict[str, object]] = []
+    for at in range(questions):
+        following = [uuid_of(1000 + each) if each < questions else None for each in (at + 1, at + 3)]
+        ends = (*following, uuid_of(1000 + max(at - 2, 0)), uuid_of(1000 + at))
+        exits = [{"uuid": uuid_of(2000 + 4 * at + way), "destination_uuid": to} for way, to in enumerate(ends)]
+        names = ("Yes", "Skip", "Back", "Other")
+        categories = [
+            {"uuid": uuid_of(4000 + 4 * at + way), "name": name, "exit_uuid": exits[way]["uuid"]}
+            for way, name in enumerate(names)
+        ]
+        asks = {"uuid": uuid_of(6000 + at), "type": "send_msg", "text": f"How was week {at + 1}?"}
+        cases = [
+            {"uuid": uuid_of(8000 + 4 * at + way), "type": "has_any_word", "arguments": [name.lower()]}
+            | {"category_uuid": categories[way]["uuid"]}
+            for way, name in enumerate(names[:3])
+        ]
+        router = {"type": "switch", "operand": "@input.text", "wait": {"type": "msg"}, "result_name": f"Week {at + 1}"}
+        router |= {"categories": categories, "cases": cases, "default_category_uuid": categories[3]["uuid"]}
+        nodes.append({"uuid": uuid_of(1000 + at), "actions": [asks], "router": router, "exits": exits})
+    french = {uuid_of(6000 + 16): {"text": ["Comment était la semaine dix-sept ?"]}}
+    about = {"name": "Weeks", "spec_version": "13.6.1", "language": "eng", "type": "messaging", "revision": 1}
+    return {"uuid": uuid_of(1), **about, "localization": {"fra": french}, "nodes": nodes}
+
+
+def make_long_flow(clinic: Clinic, questions: int) -> str:
+    made = clinic.service.post(FLOWS, {"name": "Weeks", "type": "message", "base_language": "eng"})
+    (newest, *_) = clinic.service.get(REVISIONS, uuid=made["uuid"])["revisions"]
+    body = {"based_on": newest["number"], "definition": long_flow(questions)}
+    clinic.service.post(f"{REVISIONS}?uuid={made['uuid']}", body)
+    return str(made["uuid"])
+
+
+def test_a_long_flow_is_moved_enlarged_searched_and_opened_step_by_step(
+    somebody: BrowserContext, clinic: Clinic
+) -> None:
+    flow = make_long_flow(clinic, 30)
+    page = sign_in(somebody, clinic, "viewer", place=f"flows/{flow}")
+    expect(page.locator(".flow-node")).to_have_count(30)
+    assert page.evaluate(CROSSED) == [116, 0]
+    shapes = [page.evaluate(SHAPE)]
+
+    def is_moved() -> None:
+        page.wait_for_function(f"shape => ({SHAPE})() !== shape", arg=shapes[-1])
+        shapes.append(page.evaluate(SHAPE))
+
+    canvas = page.get_by_role("region", name="Drawing")
+    for name in ("Larger", "Smaller", "Show all"):
+        page.get_by_role("button", name=name).click()
+        is_moved()
+    canvas.focus()
+    for key in ("ArrowDown", "+", "0"):
+        page.keyboard.press(key)
+        is_moved()
+    canvas.hover(position={"x": 30, "y": 30})
+    page.mouse.wheel(0, 120)
+    is_moved()
+    page.mouse.down()
+    page.mouse.move(400, 400, steps=3)
+    page.mouse.up()
+    is_moved()
+
+    page.get_by_label("Search the steps").fill("dix-sept")
+    expect(page.get_by_text("1 of 30 steps")).to_be_visible()
+    page.keyboard.press("Enter")
+    panel = page.get_by_role("complementary", name="Step 17")
+    expect(panel).to_contain_text("How was week 17?")
+    expect(panel).to_contain_text("Comment était la semaine dix-sept ?")
+    expect(panel).to_contain_text("has any word skip")
+    panel.get_by_role("button", name="Step 20").click()
+    expect(page.get_by_role("complementary", name="Step 20")).to_contain_text("How was week 20?")
+    step = page.get_by_role("button", name="Step 20", exact=True).and_(page.locator(".node-opener"))
+    step.focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("complementary", name="Step 21")).to_be_visible()
+    on_every_screen(page, "the drawing of a flow")
+    page.get_by_role("button", name="List").click()
+    expect(page.locator(".node-list > li")).to_have_count(1)
+    page.get_by_label("Search the steps").fill("")
+    expect(page.locator(".node-list > li")).to_have_count(30)
+    on_every_screen(page, "the steps of a flow as a list")
 
 
 def states(clinic: Clinic) -> set[tuple[str, str]]:

@@ -37,7 +37,7 @@ OPTIONS = {
 def main() -> int:
     packages = installed()
     paths = {f"contract/{generation}": [str(contract_types(generation, packages))] for generation in GENERATIONS}
-    for name in ("preact", "preact/hooks", "@preact/signals", "htm", "lean-qr", "uplot"):
+    for name in ("@dagrejs/dagre", "preact", "preact/hooks", "@preact/signals", "htm", "lean-qr", "uplot"):
         paths[name] = [str(packages / name)]
     place = hashlib.sha256(str(SOURCES).encode()).hexdigest()[:16]
     project = cache_folder() / f"project-{place}.json"

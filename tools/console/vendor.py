@@ -18,6 +18,7 @@ from tools.console.packages import installed, lock
 FOLDER = Path(__file__).parents[2] / "console" / "vendor"
 MANIFEST = "manifest.json"
 LIBRARIES: Mapping[str, Mapping[str, str]] = {
+    "@dagrejs/dagre": {"dist/dagre.esm.js": "dagre.js"},
     "preact": {"dist/preact.mjs": "preact.js", "hooks/dist/hooks.mjs": "hooks.js"},
     "@preact/signals-core": {"dist/signals-core.module.js": "signals-core.js"},
     "@preact/signals": {"dist/signals.module.js": "signals.js"},
