@@ -14,16 +14,17 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from handlers.asgi.console import Bypass, Console
+from handlers.asgi.cross_origin import CrossOrigin
 from handlers.asgi.explorer import Explorer
 from handlers.asgi.gateway import GatewayCalls
 from handlers.asgi.guard import Guard
 from handlers.asgi.health import Check, Health, Traced
 from handlers.asgi.plain_responses import ClientGone, PlainResponse, Refusal, detail_response
-from handlers.asgi.rate_limiter import RateLimiter
+from handlers.asgi.rate_limiter import Calls, RateLimiter
 from handlers.asgi.response_check import ResponseCheck
 from handlers.asgi.store_responses import RETRY_AFTER_SECONDS, ArchiveFiles, Explain, MediaFiles, PrivateFiles
 from handlers.asgi.uploads import UploadPlaces
-from handlers.asgi.webchat import ADDRESS_PART, Calls, WebChat
+from handlers.asgi.webchat import ADDRESS_PART, WebChat
 from handlers.contract.operations import load_contract, whole_paths
 from handlers.contract.resolver import HandlerResolver
 from handlers.contract.routing import SECURITY, Endpoints, middlewares, trusted_documents
@@ -166,7 +167,7 @@ def _route(service: Service, checks: Mapping[str, Check]) -> ASGIApp:
     if service.standby is not None:
         checks = {"standby": _follows(service.standby), **checks}
     app = Health(app, settings, database, checks=checks, limiter=service.limiter)
-    return Bypass(_with_service(api, service), app, whole_paths())
+    return Bypass(_with_service(CrossOrigin(api), service), app, whole_paths())
 
 
 def _explain_expected(service: Service) -> Explain:

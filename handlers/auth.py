@@ -45,6 +45,8 @@ async def token_info(header: str, request: ConnexionRequest) -> dict[str, Any]:
         credentials = await service.pool.run(partial(service.look_up_credentials, key), service.limiter)
     if credentials is None:
         raise NotAllowed("This API token is not valid.", "token_not_valid")
+    if context.origin is not None and not await service.allows_origin(context.origin, credentials.workspace.id):
+        context.origin = None
     rules = rules_of(request.scope)
     await _spend(context, credentials, rules.rate_scope)
     check_permission(credentials, rules)

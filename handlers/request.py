@@ -33,7 +33,8 @@ class RequestContext:
     clean-up functions of the layers at the end. `declared_type` is the media type that the client declared. `raw_body`
     is the body once it has been read, `json` its parsed content. `rate_limits` are headers of every response to an
     authorized request. An upload that `is_needed` is kept after the request. `held_seconds` are those in which nothing
-    was done for it on purpose. `caller` is who calls from the page of a site with a chat.
+    was done for it on purpose. `caller` is who calls from the page of a site with a chat, `origin` that of the page of
+    another origin that may read the answer.
     """
 
     request_id: str
@@ -50,6 +51,7 @@ class RequestContext:
     upload_is_needed: bool = False
     held_seconds: float = 0.0
     caller: "ChatCaller | None" = None
+    origin: str | None = None
 
     @property
     def workspace_id(self) -> int:

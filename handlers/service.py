@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass, field
+from functools import partial
 
 from handlers.asgi.rate_limiter import RateLimiter
 from handlers.asgi.uploads import UploadPlaces
@@ -16,10 +17,14 @@ from persistence.database import Database
 from persistence.media.store import MediaStore
 from persistence.sql.standby import Standby
 from persistence.tokens import Credentials, find_credentials
+from persistence.workspaces.records import is_origin
 from relayboard.base.settings import Settings
 
 CREDENTIALS_KEPT_SECONDS = 1.0
 CREDENTIALS_KEPT = 1000
+ORIGINS_KEPT_SECONDS = 5.0
+"""Pages ask before almost every call, and settings of workspaces change rarely."""
+ORIGINS_KEPT = 1000
 PASSWORDS_AT_ONCE = 2
 
 
@@ -49,6 +54,7 @@ class Service:
     passwords: Passwords
     standby: Standby | None = None
     _known: dict[str, tuple[float, Credentials]] = field(default_factory=dict)
+    _origins: dict[tuple[str, int | None], tuple[float, bool]] = field(default_factory=dict)
     limiter: Lane = field(init=False)
     write_limiter: Lane = field(init=False)
     password_limiter: Lane = field(init=False)
@@ -84,6 +90,29 @@ class Service:
         for key, (_, credentials) in list(self._known.items()):
             if credentials.workspace.id == workspace_id:
                 self._known.pop(key, None)
+        self._origins.clear()
+
+    def kept_origin(self, origin: str, workspace_id: int | None = None) -> bool | None:
+        """What is known of the pages of an origin, if it was looked up in the last seconds."""
+        kept = self._origins.get((origin, workspace_id))
+        return None if kept is None or time.monotonic() - kept[0] > ORIGINS_KEPT_SECONDS else kept[1]
+
+    async def allows_origin(self, origin: str, workspace_id: int | None = None) -> bool:
+        """Whether pages of an origin may call the API with tokens of this workspace, or of any."""
+        kept = self.kept_origin(origin, workspace_id)
+        return (
+            kept
+            if kept is not None
+            else await self.pool.run(partial(self._look_up_origin, origin, workspace_id), self.limiter)
+        )
+
+    def _look_up_origin(self, origin: str, workspace_id: int | None) -> bool:
+        with self.database.reading() as tx:
+            is_allowed = is_origin(tx, origin, workspace_id)
+        if len(self._origins) >= ORIGINS_KEPT:
+            self._origins.clear()
+        self._origins[origin, workspace_id] = (time.monotonic(), is_allowed)
+        return is_allowed
 
     def look_up_credentials(self, key: str) -> Credentials | None:
         """The credentials of a token from the database; runs in a database thread."""

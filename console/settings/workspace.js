@@ -32,6 +32,7 @@ export function Workspace() {
           <div><dt>${t("settings.answer_limit")}</dt><dd>${shown.answer_limit || "–"}</dd></div>
           <div><dt>${t("settings.date_style")}</dt><dd>${word("date_style", shown.date_style ?? "day_first")}</dd></div>
           <div><dt>${t("settings.number_format")}</dt><dd><bdi>${shown.number_format}</bdi></dd></div>
+          <div><dt>${t("settings.origins")}</dt><dd><bdi>${(shown.origins ?? []).join(", ") || "–"}</bdi></dd></div>
         </dl>
         ${shown.anon && html`<p><${Badge} tone="warn">${t("settings.anonymous")}<//></p>`}
       </section>
@@ -56,6 +57,7 @@ function WorkspaceDialog({ shown, onClose }) {
       languages: text("languages").split(/[\s,;]+/).filter(Boolean),
       date_style: /** @type {typeof STYLES[number]} */ (text("date_style")),
       answer_limit: Number(text("answer_limit")),
+      origins: text("origins").split(/[\s,;]+/).filter(Boolean),
       ...(text("number_format") ? { number_format: /** @type {"by_country" | typeof FORMATS[number]} */ (text("number_format")) } : {}),
     });
     await startSession();
@@ -81,6 +83,8 @@ function WorkspaceDialog({ shown, onClose }) {
         <option value="by_country">${t("settings.number_format_country")}</option>
         ${FORMATS.map((example) => html`<option key=${example} value=${example}>${example}</option>`)}
       </select><//>
+      <${Field} label=${t("settings.origins")} id="workspace-origins" help=${t("settings.origins_help")}>
+        <textarea id="workspace-origins" name="origins" rows="2" spellcheck="false" defaultValue=${(shown.origins ?? []).join("\n")} aria-describedby="workspace-origins-help" /><//>
     <//>
   `;
 }

@@ -1,16 +1,28 @@
-"""Rate limits: each API process reserves small batches of requests from the workspace's limit and then uses them."""
+"""Rate limits: each API process reserves small batches of requests from the workspace's limit and then uses them. What
+strangers ask, each process counts by address.
+"""
 
 import math
 import threading
+import time
+from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from ipaddress import IPv6Address, ip_address
 
+from starlette.types import Scope
+
+from handlers.asgi.plain_responses import Refusal
 from persistence.database import Database
 from persistence.errors import DatabaseError, fault_of
 from persistence.sql.engines import Busy
 from persistence.tokens import read_allowance, take_allowance
 
 BATCHES_PER_LIMIT = 100
+MOST_ADDRESSES = 10_000
+"""That are counted at a time; the one that came longest ago is forgotten."""
+NETWORK_BITS = 64
+"""Of an address of version 6 that stand for all of a connection's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,3 +121,36 @@ class RateLimiter:
     def _allowance(self, purse: _Purse, now: datetime, *, granted: bool) -> Allowance:
         seconds = max(1, math.ceil((purse.ends_on - now).total_seconds()))
         return Allowance(self.limit, purse.own + purse.shared, seconds, granted)
+
+
+class Calls:
+    """How often each address called each thing in the current window of this process."""
+
+    def __init__(self, limit: int, seconds: float) -> None:
+        self._limit, self._seconds = limit, seconds
+        self._windows: OrderedDict[tuple[str, str], tuple[float, int]] = OrderedDict()
+
+    def spend(self, thing: str, address: str) -> None:
+        """Raises Refusal: 429."""
+        key, now = (thing, address), time.monotonic()
+        began, count = self._windows.pop(key, (now, 0))
+        if now >= began + self._seconds:
+            began, count = now, 0
+        self._windows[key] = began, count + 1
+        if len(self._windows) > MOST_ADDRESSES:
+            self._windows.popitem(last=False)
+        if count >= self._limit:
+            wait = {"Retry-After": str(int(began + self._seconds - now) + 1)}
+            raise Refusal(429, "Too many calls from this address; try again later.", wait)
+
+
+def address_of(scope: Scope) -> str:
+    """The address of the client; of version 6 the network, in which one client has all addresses."""
+    text = scope["client"][0] if scope.get("client") else ""
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return str(text)
+    if not isinstance(address, IPv6Address):
+        return str(address)
+    return str(address.ipv4_mapped or IPv6Address(int(address) >> NETWORK_BITS << NETWORK_BITS))

@@ -4,19 +4,16 @@ everybody.
 """
 
 import re
-import time
-from collections import OrderedDict
-from collections.abc import Mapping
 from functools import cache, partial
-from ipaddress import IPv6Address, ip_address
 from pathlib import Path
 
 import anyio.to_thread
 from starlette.requests import Request
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from channels.chats import allowed_origins
 from handlers.asgi.console import File, packed
+from handlers.asgi.cross_origin import preflight, sharing
 from handlers.asgi.plain_responses import (
     PlainResponse,
     Refusal,
@@ -25,6 +22,7 @@ from handlers.asgi.plain_responses import (
     header,
     wrong_method,
 )
+from handlers.asgi.rate_limiter import Calls, address_of
 from handlers.errors import allowed_methods, explain_database
 from handlers.request import ChatCaller, context_of
 from persistence.channels.visitors import find_chat, find_visitor
@@ -37,34 +35,9 @@ PLACE = re.compile(r"/chat/(?P<channel>[0-9a-f-]{36})/[a-z]+\Z")
 TOKEN = re.compile(r"Bearer (?P<code>[A-Za-z0-9]{24})\.(?P<token>[A-Za-z0-9_-]{20,64})\Z")
 WIDGET_FILE = Path(__file__).with_name("webchat_files") / "widget.js"
 WIDGET_HEADERS = {"Cache-Control": "public, max-age=300", "Cross-Origin-Resource-Policy": "cross-origin"}
-PREFLIGHT_SECONDS = "600"
+READABLE, SENDABLE = "Retry-After", "Authorization, Content-Type, Last-Event-ID"
 ADDRESS_PART = 10
 """An address makes at most this part of the calls of a chat (`RELAYBOARD_CALLBACK_LIMIT`)."""
-MOST_ADDRESSES = 10_000
-"""That are counted at a time; the one that came longest ago is forgotten."""
-NETWORK_BITS = 64
-"""Of an address of version 6 that stand for all of a connection's."""
-
-
-class Calls:
-    """How often each address called each chat in the current window of this process."""
-
-    def __init__(self, limit: int, seconds: float) -> None:
-        self._limit, self._seconds = limit, seconds
-        self._windows: OrderedDict[tuple[str, str], tuple[float, int]] = OrderedDict()
-
-    def spend(self, channel: str, address: str) -> None:
-        """Raises Refusal: 429."""
-        key, now = (channel, address), time.monotonic()
-        began, count = self._windows.pop(key, (now, 0))
-        if now >= began + self._seconds:
-            began, count = now, 0
-        self._windows[key] = began, count + 1
-        if len(self._windows) > MOST_ADDRESSES:
-            self._windows.popitem(last=False)
-        if count >= self._limit:
-            wait = {"Retry-After": str(int(began + self._seconds - now) + 1)}
-            raise Refusal(429, "Too many calls from this address; try again later.", wait)
 
 
 class WebChat:
@@ -87,12 +60,12 @@ class WebChat:
             await detail_response(404, "There is nothing at this URL.").send(send)
             return
         origin = Request(scope).headers.get("Origin")
-        shared = _sharing(send, origin)
+        shared = sharing(send, origin, READABLE)
         try:
             self._calls.spend(found["channel"], address_of(scope))
             context_of(scope).caller = caller = await _admit(scope, found["channel"], origin)
             if scope["method"] == "OPTIONS":
-                await PlainResponse(b"", "", 204, _preflight(methods)).send(shared)
+                await PlainResponse(b"", "", 204, preflight(methods, SENDABLE)).send(shared)
                 return
             if scope["method"] == "POST":
                 await _count(scope, caller)
@@ -105,18 +78,6 @@ class WebChat:
             await detail_response(*explain_database(error)).send(shared)
             return
         await self.app(scope, receive, shared)
-
-
-def address_of(scope: Scope) -> str:
-    """The address of the client; of version 6 the network, in which one client has all addresses."""
-    text = scope["client"][0] if scope.get("client") else ""
-    try:
-        address = ip_address(text)
-    except ValueError:
-        return str(text)
-    if not isinstance(address, IPv6Address):
-        return str(address)
-    return str(address.ipv4_mapped or IPv6Address(int(address) >> NETWORK_BITS << NETWORK_BITS))
 
 
 async def _admit(scope: Scope, channel: str, origin: str | None) -> ChatCaller:
@@ -150,29 +111,6 @@ async def _count(scope: Scope, caller: ChatCaller) -> None:
     allowance = await service.pool.run(spend, service.limiter)
     if not allowance.is_granted:
         raise Refusal(429, "Too many calls; try again later.", {"Retry-After": str(allowance.reset_seconds)})
-
-
-def _sharing(send: Send, origin: str | None) -> Send:
-    """Sends what the page of this origin may read. The response depends on who asks."""
-    shared = [(b"vary", b"Origin")]
-    if origin is not None:
-        shared.append((b"access-control-allow-origin", origin.encode("latin-1")))
-        shared.append((b"access-control-expose-headers", b"Retry-After"))
-
-    async def send_shared(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            message = {**message, "headers": [*message.get("headers", ()), *shared]}
-        await send(message)
-
-    return send_shared
-
-
-def _preflight(methods: str) -> Mapping[str, str]:
-    return {
-        "Access-Control-Allow-Methods": methods,
-        "Access-Control-Allow-Headers": "Authorization, Content-Type, Last-Event-ID",
-        "Access-Control-Max-Age": PREFLIGHT_SECONDS,
-    }
 
 
 async def answer_widget(scope: Scope) -> PlainResponse:

@@ -21,6 +21,8 @@ EMAIL_LENGTH = 254
 PERSON_NAME_LENGTH = 150
 
 WORKSPACE_NAME_LENGTH = 128
+ORIGIN_LENGTH = 267
+"""`https://`, the longest name of a host, and a port."""
 
 ADDRESS_LENGTH = 64
 AGENT_LENGTH = 300
@@ -116,6 +118,20 @@ workspace = numbered_table(
     ),
 )
 """`archiving` has the archives that were begun and are not done, by kind and period: {"attempts", "until"}."""
+
+
+class WorkspaceOriginColumns(TypedColumns):
+    workspace_id: Named[int] = Column(Integer, ForeignKey("workspace.id"), primary_key=True)
+    origin: Named[str] = Column(String(ORIGIN_LENGTH), primary_key=True)
+
+
+workspace_origin = table_of(
+    "workspace_origin",
+    WorkspaceOriginColumns,
+    Index("ix_workspace_origin_origin", "origin"),
+    info=policy("at most 20 for each workspace"),
+)
+"""Origins whose pages may call the API with tokens of the workspace, as browsers write them."""
 
 
 class AccountColumns(NumberedColumns):

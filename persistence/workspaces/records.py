@@ -13,7 +13,7 @@ from flows.numbers import NUMBER_FORMATS, find_number_format
 from persistence.database import Transaction
 from persistence.sql.columns import columns_for
 from persistence.statements import statement
-from persistence.tables.accounts import workspace
+from persistence.tables.accounts import workspace, workspace_origin
 
 USUAL_ANSWERS = 12
 DATE_STYLES = ("day_first", "month_first", "year_first")
@@ -102,14 +102,42 @@ def show_workspace(found: Workspace) -> dict[str, Any]:
 
 def read_workspace(tx: Transaction, workspace_id: int, *, in_v1: bool = False) -> str:
     """The workspace record of the API as JSON text."""
-    columns = (*WORKSPACE_COLUMNS, workspace.c.answer_limit)
-    *row, limit = tx.execute(select(*columns).where(workspace.c.id == workspace_id)).one()
+    columns = (*WORKSPACE_COLUMNS, workspace.c.answer_limit, workspace_origin.c.origin)
+    with_origins = workspace.outerjoin(workspace_origin, workspace_origin.c.workspace_id == workspace.c.id)
+    rows = tx.execute(select(*columns).select_from(with_origins).where(workspace.c.id == workspace_id)).all()
+    *row, limit, _ = rows[0]
     record = show_workspace(workspace_from_row(row))
     if in_v1:
         del record["number_format"]
     else:
         record["answer_limit"] = USUAL_ANSWERS if limit is None else limit
+        record["origins"] = sorted(each.origin for each in rows if each.origin is not None)
     return orjson.dumps(record).decode()
+
+
+def list_origins(tx: Transaction, workspace_id: int) -> list[str]:
+    """The origins whose pages may call the API with tokens of a workspace, in the order of their letters."""
+    mine = workspace_origin.c.workspace_id == workspace_id
+    return sorted(tx.execute(select(workspace_origin.c.origin).where(mine)).scalars())
+
+
+def is_origin(tx: Transaction, origin: str, workspace_id: int | None = None) -> bool:
+    """Whether pages of an origin may call the API with tokens of this workspace; of any, if none is given: a browser
+    asks before it sends the token."""
+    if workspace_id is None:
+        return bool(_select_origin.rows(tx, origin))
+    return bool(_select_own_origin.rows(tx, workspace_id, origin))
+
+
+@statement
+def _select_origin(origin: str) -> Executable:
+    return select(workspace_origin.c.workspace_id).where(workspace_origin.c.origin == origin).limit(1)
+
+
+@statement
+def _select_own_origin(workspace_id: int, origin: str) -> Executable:
+    rows = workspace_origin.c
+    return select(rows.workspace_id).where(rows.workspace_id == workspace_id, rows.origin == origin)
 
 
 @statement

@@ -4,23 +4,26 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from zoneinfo import available_timezones
 
-from sqlalchemy import update
+from sqlalchemy import delete, insert, update
 
+from channels.chats import read_origin
 from flows.languages import is_language
 from flows.numbers import NUMBER_FORMATS
+from persistence.audit import CHANGED, tell_deed
 from persistence.campaigns.fires import request_passes
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.groups.groups import create_system_groups, renew_groups
 from persistence.sql.names import check_name
-from persistence.tables.accounts import WORKSPACE_NAME_LENGTH, workspace
+from persistence.tables.accounts import ORIGIN_LENGTH, WORKSPACE_NAME_LENGTH, workspace, workspace_origin
 from persistence.ticketers import create_internal_ticketer
 from persistence.topics import create_default_topic
-from persistence.workspaces.records import BY_COUNTRY, Workspace, find_workspace, hold_workspace
+from persistence.workspaces.records import BY_COUNTRY, Workspace, find_workspace, hold_workspace, list_origins
 
 AS_GIVEN = ("name", "country", "timezone", "date_style", "answer_limit")
 READ_BY = ("timezone", "date_style", "numbers_as")
 """What dates and numbers in fields of contacts are read and compared with."""
+MOST_ORIGINS = 20
 
 
 def create_workspace(
@@ -78,6 +81,8 @@ def read_changes(body: Mapping[str, Any]) -> dict[str, Any]:
         raise InvalidInput.on("timezone", f"{timezone} is not a time zone, like Africa/Kigali.")
     if "languages" in body:
         changes["languages"] = _read_languages(body["languages"])
+    if "origins" in body:
+        changes["origins"] = read_origins(body["origins"])
     return changes
 
 
@@ -90,6 +95,22 @@ def read_number_format(given: str) -> str | None:
     return given
 
 
+def read_origins(given: Sequence[str]) -> list[str]:
+    """Origins as browsers write them, each once. Raises InvalidInput for what is none: a path, a wildcard, `null`, or a
+    name in other letters than those in which browsers send it."""
+    if len(given) > MOST_ORIGINS:
+        raise InvalidInput.on("origins", f"At most {MOST_ORIGINS} origins.")
+    found: list[str] = []
+    for place, text in enumerate(given):
+        origin = read_origin(text) if text.isascii() and len(text) <= ORIGIN_LENGTH else None
+        scheme, _, rest = text.lower().partition("://")
+        if origin is None or not rest or {*rest} & {*"/?#@*\\"} or scheme not in ("http", "https"):
+            example = "https://www.example.org, in the letters of ASCII (xn--) and without a path"
+            raise InvalidInput.at("origins", place, f"{text[:100]} is no origin, like {example}.")
+        found.append(origin)
+    return sorted(set(found))
+
+
 def change_workspace(tx: Transaction, present: Workspace, changes: dict[str, Any]) -> Workspace:
     """Change columns of a workspace. With another time zone, date style or number format, also if it is that of another
     country, workers find the members of smart groups and the times of campaigns again; the next time of a schedule
@@ -97,6 +118,8 @@ def change_workspace(tx: Transaction, present: Workspace, changes: dict[str, Any
     """
     hold_workspace(tx, present.id)
     values = dict(changes)
+    if "origins" in values:
+        _replace_origins(tx, present, values.pop("origins"))
     if "name" in values:
         values["name"] = check_name(values["name"], length=WORKSPACE_NAME_LENGTH)
     if values:
@@ -107,6 +130,17 @@ def change_workspace(tx: Transaction, present: Workspace, changes: dict[str, Any
         renew_groups(tx, present.id)
         request_passes(tx, present.id)
     return changed
+
+
+def _replace_origins(tx: Transaction, present: Workspace, origins: Sequence[str]) -> None:
+    former = list_origins(tx, present.id)
+    if former == origins:
+        return
+    tx.execute(delete(workspace_origin).where(workspace_origin.c.workspace_id == present.id))
+    if origins:
+        rows = [{"workspace_id": present.id, "origin": each} for each in origins]
+        tx.execute(insert(workspace_origin), rows)
+    tell_deed(tx, present.id, "workspace", CHANGED, present.uuid, present.name, {"origins": [former, origins]})
 
 
 def _read_languages(given: Sequence[str]) -> list[str]:

@@ -4,16 +4,17 @@ from collections.abc import Sequence
 from typing import Any
 from zoneinfo import available_timezones
 
-from persistence.workspaces.records import BY_COUNTRY, Workspace, list_workspaces, show_workspace
+from persistence.database import Transaction
+from persistence.workspaces.records import BY_COUNTRY, Workspace, list_origins, list_workspaces, show_workspace
 from relayboard.commands.countries import read_country
 from relayboard.commands.output import CommandFailed, opened_database, print_json, reading_in, writing_in
 from relayboard.usage.parts import Options
 
 
-def show(workspace: Workspace) -> dict[str, Any]:
+def show(tx: Transaction, workspace: Workspace) -> dict[str, Any]:
     record = show_workspace(workspace)
     del record["primary_language"]
-    return {"uuid": record.pop("uuid"), "id": workspace.id, **record}
+    return {"uuid": record.pop("uuid"), "id": workspace.id, **record, "origins": list_origins(tx, workspace.id)}
 
 
 def run_create(options: Options) -> None:
@@ -32,21 +33,22 @@ def run_create(options: Options) -> None:
             number_format=None if options.number_format == BY_COUNTRY else options.number_format,
             is_anonymous=options.anon,
         )
-    print_json(show(workspace))
+        record = show(tx, workspace)
+    print_json(record)
 
 
 def run_list(_options: Options) -> None:
     with opened_database() as database, database.reading() as tx:
-        print_json([show(workspace) for workspace in list_workspaces(tx)])
+        print_json([show(tx, workspace) for workspace in list_workspaces(tx)])
 
 
 def run_show(options: Options) -> None:
-    with reading_in(options) as (_, workspace):
-        print_json(show(workspace))
+    with reading_in(options) as (tx, workspace):
+        print_json(show(tx, workspace))
 
 
 def run_change(options: Options) -> None:
-    from persistence.workspaces.writes import change_workspace  # see above
+    from persistence.workspaces.writes import change_workspace, read_origins  # see above
 
     given = {
         "name": options.name,
@@ -57,6 +59,7 @@ def run_change(options: Options) -> None:
         "number_format": options.number_format,
         "is_anonymous": None if options.anon is None else options.anon == "yes",
         "answer_limit": options.answer_limit,
+        "origins": read_origins([each for each in options.origin if each]) if options.origin else None,
     }
     changes = {name: value for name, value in given.items() if value is not None}
     if changes.get("number_format") == BY_COUNTRY:
@@ -64,8 +67,8 @@ def run_change(options: Options) -> None:
     if not changes:
         raise CommandFailed("nothing was given that is to change: see `relayboard workspace change --help`")
     with writing_in(options) as (tx, workspace):
-        changed = change_workspace(tx, workspace, changes)
-    print_json(show(changed))
+        record = show(tx, change_workspace(tx, workspace, changes))
+    print_json(record)
 
 
 def _read_timezone(text: str) -> str:

@@ -81,6 +81,12 @@ WORKSPACE = Noun(
             "--answer-limit", "automatic answers to one contact in five minutes; 0: no limit", kind=WholeNumber(0, 1000)
         ),
         option("--number-format", "how numbers are written, by an example", choices=NUMBER_FORMATS),
+        option(
+            "--origin",
+            "origin of pages that may call the API; repeat; replaces all, '' for none",
+            several=True,
+            metavar="URL",
+        ),
         option("--anon", "whether the URNs of contacts are hidden from API clients", choices=("yes", "no")),
         more="What is not given stays as it is. With another time zone, date style or number format, smart groups and "
         "the times of campaigns are worked out again; the next time of a schedule stays, and those after it follow the "

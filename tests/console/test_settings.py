@@ -3,12 +3,15 @@
 import re
 
 import pyotp
+import pytest
+from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import Page, expect
 
 from persistence.accounts.accounts import set_password
 from persistence.accounts.passwords import Passwords
 from persistence.resthooks import ensure_resthook
 from persistence.users import add_member, find_member
+from tests.channels.webchat.conftest import serving
 from tests.console.clinic import PASSWORD, Clinic
 from tests.console.pages import NARROW, findings, open_page, refused, sign_in
 
@@ -206,3 +209,26 @@ def test_every_page_of_the_settings_can_be_used_by_everybody(somebody, clinic):
         found += findings(page, name)
 
     assert found == []
+
+
+CALL = """async ([url, token]) => {
+  const headers = {Authorization: `Token ${token}`, "Content-Type": "application/json", Prefer: "handling=strict"};
+  const made = await fetch(url, {method: "POST", headers, body: JSON.stringify({name: "From a page"})});
+  const wrong = await fetch(url, {headers: {Authorization: "Token rb_0123456789ab_x"}});
+  return [made.status, (await made.json()).name, made.headers.has("RateLimit-Remaining"), wrong.status];
+}"""
+
+
+def test_a_page_of_another_origin_calls_the_api_once_it_is_named(somebody, clinic):
+    page, service = somebody.new_page(), clinic.service
+    with serving() as site:
+        page.goto(site.origin)
+        arguments = [f"{service.url}/api/v2/labels.json", service.token]
+        with pytest.raises(PlaywrightError, match="Failed to fetch"):
+            page.evaluate(CALL, arguments)
+        settings = sign_in(somebody, clinic, "administrator", "settings")
+        settings.get_by_role("button", name="Edit").click()
+        settings.get_by_label("Pages that may call the API").fill(f"https://app.example.org\n{site.origin}")
+        submit(settings, "Save")
+        expect(settings.locator(".facts")).to_contain_text(f"{site.origin}, https://app.example.org")
+        assert page.evaluate(CALL, arguments) == [201, "From a page", True, 403]

@@ -246,7 +246,7 @@ FIELDS: Mapping[str, Forms] = {
         "action address after agent_access allow_international answer_limit archived automatic_per_day "
         "base_language before claim_code columns cost_per_segment country date_style days decimal_sign "
         "delivery_hour draft dry_run encoding end_former_secret events exclude_active extra folder is_on keywords "
-        "language languages match message messages_per_second note number_format offset params phone query "
+        "language languages match message messages_per_second note number_format offset origins params phone query "
         "quick_replies repeat repeat_times repeat_until requests_per_second restart_participants retry_delays_seconds "
         "rotate_secret scheduled_on scheme second_phone sending_hours settings signature since target_url "
         "template_variables text timezone transliterate type unit unread url value value_type"

@@ -215,7 +215,7 @@ class TestActOnFlows:
 
 
 def test_the_commands_of_the_guides_make_what_they_say(tmp_path: Path) -> None:
-    pages = [ROOT / "docs" / f"{name}.md" for name in ("flows", "subscriptions", "data")]
+    pages = [ROOT / "docs" / f"{name}.md" for name in ("flows", "subscriptions", "data", "accounts")]
     blocks = [block for page in pages for block in read_blocks(page) if block.language == "curl"]
     made = []
     with forked_service(f"sqlite:///{tmp_path / 'relayboard.db'}", tmp_path, processes=("api",)) as service:
@@ -224,8 +224,9 @@ def test_the_commands_of_the_guides_make_what_they_say(tmp_path: Path) -> None:
             run = subprocess.run(shlex.split(text), capture_output=True, check=True, timeout=PATIENCE_SECONDS)
             made.append(orjson.loads(run.stdout))
 
-    flow, archived, broadcast, subscription, job = made
+    flow, archived, broadcast, subscription, job, workspace = made
     assert archived["results"] == []
     assert (flow["name"], broadcast["status"]) == ("Registration", "draft")
     assert subscription["events"] == ["contact.created", "message.received"]
     assert (job["action"], job["status"]) == ("block", "pending")
+    assert workspace["origins"] == ["https://app.example.org"]

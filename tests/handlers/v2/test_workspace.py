@@ -27,6 +27,7 @@ class TestReadWorkspace:
             "date_style": "day_first",
             "number_format": "1,234.5",
             "answer_limit": 12,
+            "origins": [],
             "anon": False,
         }
 

@@ -21,7 +21,8 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
     ("workspace", "import"): ("{elsewhere}",),
     ("workspace", "show"): ("--workspace {workspace}", "{workspace}"),
     ("workspace", "change"): (
-        "--workspace {workspace} --timezone Europe/Paris --date-style year_first --language kin --anon no",
+        "--workspace {workspace} --timezone Europe/Paris --date-style year_first --language kin --anon no "
+        "--origin https://app.example.org --origin http://localhost:5173",
         "{workspace} --name 'Riverside Health' --country RW --timezone Africa/Kigali",
     ),
     ("user", "create"): (
