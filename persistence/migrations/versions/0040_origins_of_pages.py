@@ -8,8 +8,8 @@ from alembic import op
 
 from persistence.migrations import keys
 
-revision = "0039"
-down_revision = "0038"
+revision = "0040"
+down_revision = "0039"
 works_for = "0001"
 branch_labels = None
 depends_on = None
