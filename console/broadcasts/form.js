@@ -19,7 +19,7 @@ import { DRAFT, hasAudience, NOTHING, readBroadcast, toBody } from "./draft.js";
 import { Preview } from "./preview.js";
 import { afresh, RepeatFields } from "./repeat.js";
 import { TemplateFields, isFilled } from "../parts/template_fields.js";
-import { Recipients } from "./recipients.js";
+import { Recipients } from "../parts/recipients.js";
 
 /** @typedef {import("./draft.js").Named} Named */
 /** @typedef {import("./draft.js").Draft} Draft */

@@ -14,7 +14,7 @@ import { Menu } from "../parts/menu.js";
 import { Field } from "../parts/small.js";
 import { ContactDialog } from "./contact_dialog.js";
 import { ContactPage } from "./contact.js";
-import { completions, useQueryWords } from "./query_words.js";
+import { completions, useQueryWords } from "../shared/query_words.js";
 import { ContactList } from "./contact_list.js";
 
 /** @param {{place: import("../shared/router.js").Place}} props */

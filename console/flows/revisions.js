@@ -1,17 +1,20 @@
-/** What changed in a flow, revision by revision. */
+/** What changed in a flow, revision by revision, and the way back to an earlier one. */
 
+import { confirmFirst } from "../parts/dialog.js";
+import { notify } from "../parts/notices.js";
 import { Problem } from "../parts/small.js";
-import { get } from "../shared/api.js";
+import { get, post } from "../shared/api.js";
 import { explain } from "../shared/explain.js";
-import { number, shortTime, t } from "../shared/texts.js";
+import { may } from "../shared/session.js";
+import { number, shortTime, t, word } from "../shared/texts.js";
 import { html, useEffect, useState } from "../shared/ui.js";
 import { describe } from "./node_content.js";
 
 /** @typedef {import("../shared/contract.js").Found<"flow_revisions">} Revisions */
-/** @typedef {{node: string, left: string[], came: string[]}} Difference */
+/** @typedef {{node: string, kind: "added" | "changed" | "gone", left: string[], came: string[]}} Difference */
 
 /** @param {import("./flow.js").TabProps} props */
-export function RevisionList({ flow: { uuid, modified_on: modified } }) {
+export function RevisionList({ flow: { uuid, modified_on: modified, archived }, reload }) {
   const [revisions, setRevisions] = useState(/** @type {Revisions["revisions"]} */ ([]));
   const [chosen, setChosen] = useState(0);
   const [differences, setDifferences] = useState(/** @type {Difference[] | null} */ (null));
@@ -28,14 +31,29 @@ export function RevisionList({ flow: { uuid, modified_on: modified } }) {
       setProblem(explain(error));
     }
   };
+  /** The service refuses it if somebody saved another meanwhile, and says who. @param {number} which */
+  const back = (which) => ({
+    title: t("flows.back_ask", { number: number(which) }),
+    text: t("flows.back_text"),
+    submit: t("flows.back_to"),
+    onYes: async () => {
+      try {
+        await post("flow_revisions", { based_on: revisions[0].number, restore: which }, { uuid });
+      } finally {
+        setChosen(0);
+        await Promise.all([load(), reload()]);
+      }
+      notify(t("flows.is_back", { number: number(which) }));
+    },
+  });
   return html`
-    <section class="card revisions" aria-labelledby="revisions-title">
-      <h2 id="revisions-title">${t("flows.revisions")}</h2>
+    <section class="card revisions" aria-label=${t("flows.revisions")}>
       ${problem && html`<${Problem} text=${problem} onRetry=${load} />`}
       <ol>${revisions.map((each) => html`<li key=${each.number}>
         <button type="button" class="link" aria-expanded=${each.number === chosen} onClick=${() => (each.number === chosen ? setChosen(0) : show(each.number))}>${t("flows.revision", { number: number(each.number) })}</button>
-        <span class="faint"> ${shortTime(each.created_on)} ${each.is_current ? `· ${t("flows.present")}` : ""}</span>
-        ${each.number === chosen && differences && html`<${Differences} found=${differences} />`}
+        <span class="faint"> ${shortTime(each.created_on)}${each.created_by && html` · <bdi>${each.created_by.name || each.created_by.email}</bdi>`} ${each.is_current ? `· ${t("flows.present")}` : ""}</span>
+        ${each.number === chosen && differences && html`<${Differences} found=${differences} />
+          ${!each.is_current && !archived && may("write_flow_revision") && html`<button type="button" onClick=${() => confirmFirst(back(each.number))}>${t("flows.back_to")}</button>`}`}
       </li>`)}</ol>
     </section>
   `;
@@ -48,7 +66,8 @@ const nodesOf = async (uuid, which) => /** @type {import("./drawing.js").FlowNod
 const Differences = ({ found }) =>
   found.length === 0
     ? html`<p class="help">${t("flows.no_differences")}</p>`
-    : html`<ul class="differences">${found.map(({ node, left, came }) => html`<li key=${node}>
+    : html`<ul class="differences">${found.map(({ node, kind, left, came }) => html`<li key=${node}>
+        <strong>${word("node_change", kind)}</strong>
         ${left.map((line, at) => html`<del key=${`l${at}`} dir="auto">${line}</del>`)}
         ${came.map((line, at) => html`<ins key=${`c${at}`} dir="auto">${line}</ins>`)}
       </li>`)}</ul>`;
@@ -63,6 +82,6 @@ export function compare(old, present) {
   return [...new Set([...before.keys(), ...after.keys()])].flatMap((node) => {
     const [was, is] = [before.get(node) ?? [], after.get(node) ?? []];
     const [left, came] = [was.filter((line) => !is.includes(line)), is.filter((line) => !was.includes(line))];
-    return left.length || came.length ? [{ node, left, came }] : [];
+    return left.length || came.length ? [{ node, kind: !before.has(node) ? "added" : !after.has(node) ? "gone" : "changed", left, came }] : [];
   });
 }

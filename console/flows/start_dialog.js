@@ -1,36 +1,62 @@
-/** Starts a flow for groups. */
+/** Starts a flow for groups, for contacts that match a query, and for chosen people. */
 
 import { FormDialog } from "../parts/dialog.js";
 import { notify } from "../parts/notices.js";
-import { newKey, post } from "../shared/api.js";
-import { useAll } from "../shared/lists.js";
+import { Recipients } from "../parts/recipients.js";
+import { get, newKey, post } from "../shared/api.js";
+import { explain } from "../shared/explain.js";
 import { number, t } from "../shared/texts.js";
-import { html, useRef } from "../shared/ui.js";
+import { html, useEffect, useRef, useState } from "../shared/ui.js";
+
+const TYPED_MS = 300;
 
 /** @param {{flow: import("./page.js").Flow, onClose: () => void}} props */
 export function StartDialog({ flow, onClose }) {
-  const groups = useAll("groups").filter(({ status }) => status === "ready");
+  const [chosen, setChosen] = useState(/** @type {import("../parts/recipients.js").Chosen} */ ({ groups: [], contacts: [], query: "" }));
   const key = useRef(newKey());
+  const query = chosen.query.trim();
   const start = async (/** @type {FormData} */ data) => {
     const body = {
       flow: flow.uuid,
-      groups: data.getAll("group").map(String),
+      groups: chosen.groups,
+      contacts: chosen.contacts.map(({ uuid }) => uuid),
+      ...(query ? { query } : {}),
       restart_participants: data.has("restart"),
       exclude_active: data.has("exclude"),
     };
     await post("flow_starts", body, undefined, key.current);
     notify(t("flows.is_started"));
   };
+  const isEmpty = !query && chosen.groups.length === 0 && chosen.contacts.length === 0;
   return html`
-    <${FormDialog} title=${`${t("act.start")}: ${flow.name}`} submit=${t("act.start")} draft=${`flow.start.${flow.uuid}`} onSubmit=${start} onClose=${onClose}>
-      <fieldset class="field">
-        <legend>${t("broadcasts.to")}</legend>
-        <ul class="choices-list">${groups.map(({ uuid, name, count }) => html`<li key=${uuid}><label><input type="checkbox" name="group" value=${uuid} /> ${name} (${number(count)})</label></li>`)}</ul>
-      </fieldset>
+    <${FormDialog} title=${`${t("act.start")}: ${flow.name}`} submit=${t("act.start")} disabled=${isEmpty} draft=${`flow.start.${flow.uuid}`} onSubmit=${start} onClose=${onClose}>
+      <${Recipients} draft=${chosen} onChange=${(/** @type {Partial<import("../parts/recipients.js").Chosen>} */ part) => setChosen((old) => ({ ...old, ...part }))} />
+      ${query && html`<${QueryCount} query=${query} />`}
       <ul class="choices-list">
         <li><label><input type="checkbox" name="restart" defaultChecked /> ${t("flows.restart")}</label></li>
         <li><label><input type="checkbox" name="exclude" /> ${t("flows.exclude")}</label></li>
       </ul>
     <//>
   `;
+}
+
+/** How many contacts match a query, or what is wrong with it. @param {{query: string}} props */
+function QueryCount({ query }) {
+  const [told, setTold] = useState({ text: "", isProblem: false });
+  useEffect(() => {
+    const stop = new AbortController();
+    const later = setTimeout(async () => {
+      try {
+        const { count, is_exact } = await get("contact_queries", { query }, stop.signal);
+        setTold({ text: t(is_exact ? "flows.query_count" : "flows.query_more", { count: number(count) }), isProblem: false });
+      } catch (error) {
+        if (!stop.signal.aborted) setTold({ text: explain(error), isProblem: true });
+      }
+    }, TYPED_MS);
+    return () => {
+      clearTimeout(later);
+      stop.abort();
+    };
+  }, [query]);
+  return html`<p class=${told.isProblem ? "problem" : "help"} role="status">${told.text}</p>`;
 }

@@ -30,6 +30,8 @@ export const PERMISSIONS = {
   list_runs: staff,
   list_flow_starts: staff,
   create_flow_start: editors,
+  act_on_flow_starts: editors,
+  write_flow_revision: editors,
   write_flow: editors,
   act_on_flows: editors,
   read_definitions: [...staff, "surveyor"],

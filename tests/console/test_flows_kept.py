@@ -4,7 +4,9 @@ import json
 from pathlib import Path
 
 from playwright.sync_api import BrowserContext, Download, FilePayload, expect
+from sqlalchemy import update
 
+from persistence.tables.flows import flow_start
 from tests.console.clinic import Clinic
 from tests.console.pages import open_page, sign_in
 from tests.console.test_triggers import on_every_screen
@@ -55,7 +57,7 @@ def long_flow(questions: int) -> dict[str, object]:
 
 
 def make_long_flow(clinic: Clinic, questions: int) -> str:
-    made = clinic.service.post(FLOWS, {"name": "Weeks", "type": "message", "base_language": "eng"})
+    made = clinic.service.post(FLOWS, {"name": f"Weeks of {questions}", "type": "message", "base_language": "eng"})
     (newest, *_) = clinic.service.get(REVISIONS, uuid=made["uuid"])["revisions"]
     body = {"based_on": newest["number"], "definition": long_flow(questions)}
     clinic.service.post(f"{REVISIONS}?uuid={made['uuid']}", body)
@@ -110,6 +112,76 @@ def test_a_long_flow_is_moved_enlarged_searched_and_opened_step_by_step(
     page.get_by_label("Search the steps").fill("")
     expect(page.locator(".node-list > li")).to_have_count(30)
     on_every_screen(page, "the steps of a flow as a list")
+
+
+def test_a_flow_is_started_for_a_query_with_its_count_first_and_is_stopped(
+    somebody: BrowserContext, clinic: Clinic
+) -> None:
+    flow = make_long_flow(clinic, 2)
+    page = sign_in(somebody, clinic, "editor", place=f"flows/{flow}/starts")
+    expect(page.get_by_role("heading", name="Nobody started this flow yet")).to_be_visible()
+    page.get_by_role("button", name="Start").click()
+    form = page.get_by_role("dialog")
+    expect(form.get_by_role("button", name="Start")).to_be_disabled()
+    asked = form.get_by_label("Also to contacts that match a query")
+    asked.fill("age >")
+    expect(form.locator(".problem")).not_to_be_empty()
+    asked.fill("name != zebra")
+    count = clinic.service.get("/api/v2/contact_queries.json", query="name != zebra")["count"]
+    expect(form.get_by_text(f"{count} contacts match the query now.")).to_be_visible()
+    on_every_screen(page, "the form of a start")
+    form.get_by_role("button", name="Start").click()
+    start = page.locator(".flow-start", has_text="zebra")
+    expect(start).to_contain_text("Done")
+
+    started, total = count, count + 480  # as if there were more to start than there are in the clinic
+    with clinic.service.database.writing() as tx:
+        going = update(flow_start).where(flow_start.c.query.contains("zebra")).values(status="started", total=total)
+        tx.execute(going)
+    page.reload()
+    expect(start).to_contain_text(f"{started} of {total} started")
+    on_every_screen(page, "the starts of a flow")
+    start.get_by_role("button", name="Stop").click()
+    expect(page.get_by_role("dialog")).to_contain_text("480 contacts are not started any more")
+    page.get_by_role("dialog").get_by_role("button", name="Stop").click()
+    expect(start).to_contain_text("Stopped")
+    (told, *_) = clinic.service.get("/api/v2/flow_starts.json")["results"]
+    assert (told["status"], told["flow"]["uuid"]) == ("interrupted", flow)
+
+
+def test_people_go_back_to_an_earlier_revision_unless_somebody_saved_meanwhile(
+    somebody: BrowserContext, clinic: Clinic
+) -> None:
+    flow = make_long_flow(clinic, 3)
+
+    def numbers() -> list[int]:
+        return [each["number"] for each in clinic.service.get(REVISIONS, uuid=flow)["revisions"]]
+
+    def save(questions: int) -> None:
+        body = {"based_on": numbers()[0], "definition": long_flow(questions)}
+        clinic.service.post(f"{REVISIONS}?uuid={flow}", body)
+
+    save(2)
+    (newest, wanted, *_) = numbers()
+    page = sign_in(somebody, clinic, "editor", place=f"flows/{flow}/revisions")
+    page.get_by_role("button", name=f"Revision {newest}").click()
+    expect(page.locator(".differences")).to_contain_text("Gone")
+    expect(page.locator(".differences del", has_text="How was week 3?")).to_be_visible()
+    expect(page.get_by_role("button", name="Go back to this one")).to_have_count(0)
+    page.get_by_role("button", name=f"Revision {wanted}").click()
+    page.get_by_role("button", name="Go back to this one").click()
+    save(1)
+    page.get_by_role("dialog").get_by_role("button", name="Go back to this one").click()
+    expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("saved")
+    assert numbers()[0] == newest + 1
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name=f"Revision {wanted}").click()
+    page.get_by_role("button", name="Go back to this one").click()
+    page.get_by_role("dialog").get_by_role("button", name="Go back to this one").click()
+    expect(page.get_by_text(f"Revision {wanted} runs again.")).to_be_visible()
+    assert numbers()[0] == newest + 2
+    page.get_by_role("tab", name="Drawing").click()
+    expect(page.locator(".flow-node")).to_have_count(3)
 
 
 def states(clinic: Clinic) -> set[tuple[str, str]]:

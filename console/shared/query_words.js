@@ -1,9 +1,9 @@
 /** What can be written next in a contact query. */
 
-import { get } from "../shared/api.js";
-import { useEffect, useState } from "../shared/ui.js";
+import { get } from "./api.js";
+import { useEffect, useState } from "./ui.js";
 
-/** @typedef {import("../shared/contract.js").Found<"contact_query_words">} Words */
+/** @typedef {import("./contract.js").Found<"contact_query_words">} Words */
 
 /** @returns {Words | null} */
 export function useQueryWords() {
