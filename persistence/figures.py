@@ -4,9 +4,10 @@ and what does not work.
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
+from statistics import median
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, func, literal, select
+from sqlalchemy import ColumnElement, Row, func, literal, select, tuple_, union_all
 
 from persistence.channels.channels import IS_RELAYER, LOST_AFTER
 from persistence.channels.terms import MILLIONTHS
@@ -20,7 +21,7 @@ from persistence.tables.channels import channel
 from persistence.tables.contacts import ticket
 from persistence.tables.deliveries import PENDING, delivery, resthook, resthook_subscriber, webhook_trouble
 from persistence.tables.flows import LastNode, flow, flow_run
-from persistence.tables.messages import IS_UNHANDLED, message
+from persistence.tables.messages import FAILED, INCOMING, IS_UNHANDLED, OUTGOING, message
 
 MOST_COUNTED = 10_000
 NAMES = {
@@ -36,6 +37,12 @@ BY_CHANNEL = ("messages_in", "messages_out", "segments_out", "cost_out", "errors
 EXIT, RESULT = "exit", "result"
 UNFINISHED = (INTERRUPTED, EXPIRED)
 
+QUESTIONS = 1_000
+"""Of so many newest incoming messages of a period it is looked up whether they were answered."""
+ANSWERED_WITHIN = timedelta(days=7)
+IN_FOLDERS = ("inbox", "flows", "archived")
+"""The folders of incoming messages."""
+
 MOST = 100
 DECIMALS = 6
 """Of costs."""
@@ -44,8 +51,11 @@ FACTS = (TROUBLE.began_on, TROUBLE.last_failed_on, TROUBLE.given_up, TROUBLE.swi
 
 
 def read_workspace_figures(tx: Transaction, workspace_id: int, days: int) -> dict[str, Any]:
-    """What happened on each of the last days, today included, and what waits now."""
+    """What happened on each of the last days, today included, in these days together and in as many before them, and
+    what waits now.
+    """
     today = tx.now.date()
+    begin = today - timedelta(days=days - 1)
     listed = [today - timedelta(days=number) for number in range(days)]
     by_day: dict[date, dict[str, Any]] = {day: {"day": day.isoformat()} | _nothing() for day in listed}
     channels: dict[int, dict[date, dict[str, float]]] = {}
@@ -64,6 +74,8 @@ def read_workspace_figures(tx: Transaction, workspace_id: int, days: int) -> dic
     _add_tickets(tx, workspace_id, by_day, listed[-1])
     return {
         "days": [by_day[day] for day in listed],
+        "period": _read_period(tx, workspace_id, begin, days),
+        "period_before": _read_period(tx, workspace_id, begin - timedelta(days=days), days),
         "channels": _name_channels(tx, workspace_id, channels, listed),
         "runs_in_progress": _count_runs(tx, workspace_id),
         "oldest_unhandled_on": _oldest(tx, workspace_id, is_incoming=True),
@@ -142,6 +154,66 @@ def find_oldest_delivery(tx: Transaction, workspace_id: int) -> str | None:
     oldest = select(delivery.c.created_on).where(waits).order_by(delivery.c.created_on).limit(1)
     moment = tx.execute(oldest).scalar_one_or_none()
     return None if moment is None else time_text(moment)
+
+
+def _read_period(tx: Transaction, workspace_id: int, first: date, days: int) -> dict[str, Any]:
+    """What happened in so many days from the first on."""
+    since = datetime.combine(first, time(), UTC)
+    until = since + timedelta(days=days)
+    rows, out = day_count.c, message.c
+    mine = (rows.workspace_id == workspace_id) & (rows.day >= first) & (rows.day < until.date())
+    kinds = (CAME, WENT, COST)
+    counted = select(rows.kind, func.sum(rows.number)).where(mine, rows.kind.in_(kinds)).group_by(rows.kind)
+    totals = {**dict.fromkeys(kinds, 0), **{kind: int(number) for kind, number in tx.execute(counted)}}
+    failed = (out.workspace_id == workspace_id) & (out.folder == literal(FAILED, literal_execute=True))
+    some = select(out.id).where(failed, out.created_on >= since, out.created_on < until).limit(MOST_COUNTED).subquery()
+    return {
+        "messages_in": totals[CAME],
+        "messages_out": totals[WENT],
+        "cost_out": round(totals[COST] / MILLIONTHS, DECIMALS),
+        "failed": int(tx.execute(select(func.count()).select_from(some)).scalar_one()),
+        **_read_answers(tx, workspace_id, since, until),
+    }
+
+
+def _read_answers(tx: Transaction, workspace_id: int, since: datetime, until: datetime) -> dict[str, Any]:
+    """How many of the newest messages that began to wait in a period were answered, and after how long half of these:
+    see docs/decisions-messages.md. An index leads to each of them, to what came before it, and to its answer.
+    """
+    rows = message.c
+
+    def newest(folder: str) -> Any:
+        found = select(rows.contact_id, rows.created_on, rows.id).where(
+            rows.workspace_id == workspace_id,
+            rows.folder == literal(folder, literal_execute=True),
+            rows.created_on >= since,
+            rows.created_on < until,
+        )
+        return select(found.order_by(rows.created_on.desc(), rows.id.desc()).limit(QUESTIONS).subquery())
+
+    each = union_all(*map(newest, IN_FOLDERS)).subquery()
+    asked = select(each).order_by(each.c.created_on.desc(), each.c.id.desc()).limit(QUESTIONS).subquery().c
+    earlier, later = message.alias().c, message.alias().c
+    begin = tuple_(asked.created_on, asked.id)
+    # The second condition is that of the first, for SQLite, which finds no place in an index by a pair.
+    said = select(earlier.direction).where(earlier.workspace_id == workspace_id, earlier.broadcast_id.is_(None))
+    said = said.where(earlier.contact_id == asked.contact_id, tuple_(earlier.created_on, earlier.id) < begin)
+    said = said.where(earlier.created_on <= asked.created_on)
+    said = said.order_by(earlier.created_on.desc(), earlier.id.desc()).limit(1)
+    told = select(later.created_on).where(later.workspace_id == workspace_id, later.broadcast_id.is_(None))
+    told = told.where(later.contact_id == asked.contact_id, later.created_on >= asked.created_on)
+    told = told.where(later.direction == OUTGOING).order_by(later.created_on, later.id).limit(1)
+    columns = (asked.created_on, said.scalar_subquery().label("said"), told.scalar_subquery().label("answered_on"))
+    found = tx.execute(select(*columns)).all()
+    begun = [row for row in found if row.said != INCOMING]
+    waits = [row.answered_on - row.created_on for row in begun if row.answered_on is not None]
+    soon = [wait for wait in waits if wait <= ANSWERED_WITHIN]
+    return {
+        "questions": len(begun),
+        "answered": len(soon),
+        "reply_seconds": round(median(soon).total_seconds()) if soon else None,
+        "is_exact": len(found) < QUESTIONS,
+    }
 
 
 def _nothing() -> dict[str, Any]:

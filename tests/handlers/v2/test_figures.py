@@ -54,6 +54,45 @@ def test_days_count_messages_by_channel_and_each_contact_once(
     assert found["oldest_unsent_on"] is not None and found["oldest_unhandled_on"] is None
 
 
+def test_a_period_tells_what_was_answered_how_soon_and_what_failed_beside_the_one_before(
+    api: Api, database: Database, workspace: Workspace, clock: Any
+) -> None:
+    channel_id = add_channel(database, workspace)
+    amina, bosco, chantal = (
+        make_contact(database, workspace, urn) for urn in ("+250788000111", "+250788000112", "+250788000113")
+    )
+
+    def come(uuid: str) -> None:
+        make_messages(database, workspace, uuid, channel_id=channel_id)
+
+    def answer(uuid: str) -> None:
+        assert api.post("/api/v2/messages.json", {"contact": uuid, "text": "Hello"}).status_code == 201
+
+    come(chantal)
+    clock.advance(days=8)
+    answer(chantal)  # too late
+    come(amina)
+    clock.advance(seconds=60)
+    come(amina)  # waits with the first one
+    come(bosco)
+    clock.advance(seconds=40)
+    answer(amina)
+    answer(amina)
+    clock.advance(days=1)
+    come(amina)  # a broadcast is no answer
+    body = {"text": "News", "contacts": [amina, bosco]}
+    assert api.post("/api/v2/broadcasts.json", body).status_code == 201
+    nobody = make_contact(database, workspace)
+    assert api.post("/api/v2/messages.json", {"contact": nobody, "text": "Hello"}).json()["status"] == "failed"
+
+    week, before = (api.get(WORKSPACE, days=7).json()[part] for part in ("period", "period_before"))
+
+    assert week["messages_in"] == 4 and before["messages_in"] == 1
+    assert (week["questions"], week["answered"], week["reply_seconds"], week["failed"]) == (3, 1, 100, 1)
+    assert (before["questions"], before["answered"], before["reply_seconds"], before["failed"]) == (1, 0, None, 0)
+    assert week["is_exact"] and before["is_exact"]
+
+
 def test_segments_count_where_and_when_they_are_to_be_sent(
     api: Api, database: Database, workspace: Workspace, clock: Any
 ) -> None:
