@@ -58,11 +58,11 @@ function BroadcastList({ view }) {
   const isEmpty = list.items.length === 0 && !list.loading && !list.problem;
   return html`
     <main id="main" class="page" tabindex="-1">
-      <header class="page-header"><h1>${t("broadcasts.title")}</h1><span class="grows"></span>${write}</header>
+      <header class="page-header"><h1>${t("broadcasts.title")}</h1><span class="grows"></span>${!isEmpty && write}</header>
       <nav class="views" aria-label=${t("broadcasts.views")}>
         ${VIEWS.map((each) => html`<a key=${each.name} href=${link(["broadcasts"], each.view ? { view: each.view } : {})} aria-current=${each === view ? "true" : undefined}>${t(each.name)}</a>`)}
       </nav>
-      ${isEmpty && html`<${Empty} icon="send" title=${t(view.none)} text=${t(view.text)} />`}
+      ${isEmpty && html`<${Empty} icon="send" title=${t(view.none)} text=${t(view.text)}>${write}<//>`}
       <ul class="stack">${list.items.map((broadcast) => html`<${Row} key=${broadcast.id} broadcast=${broadcast} />`)}</ul>
       <${ListEnd} list=${list} />
     </main>

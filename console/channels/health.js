@@ -53,7 +53,7 @@ export function HealthCard({ uuid }) {
         <${Chart} title=${t("broadcasts.messages")} days=${plotted.days} series=${plotted.messages} />
         ${plotted.costs[0].values.some(Boolean) && html`<${Chart} title=${t("channels.costs")} days=${plotted.days} series=${plotted.costs} kind="bars" format=${(/** @type {number} */ cost) => number(cost, { maximumFractionDigits: 6 })} />`}
         <${Chart} title=${t("channels.errors")} days=${plotted.days} series=${plotted.errors} kind="bars" />`}
-      ${battery && battery.days.length > 1 && html`<${Chart} title=${t("channels.power_by_day")} days=${battery.days} series=${battery.series} format=${(/** @type {number} */ level) => number(level / 100, { style: "percent" })} />`}
+      ${battery && battery.days.length > 1 && html`<${Chart} title=${t("channels.power_by_day")} days=${battery.days} series=${battery.series} isMean format=${(/** @type {number} */ level) => number(level / 100, { style: "percent" })} />`}
     </div>
   `;
 }

@@ -16,7 +16,8 @@ import { titleOf, useTypes } from "./types.js";
 
 /** @typedef {import("../shared/contract.js").Listed<"channels">} Channel */
 
-const SILENT_SECONDS = 15 * 60;
+/** As long as opens an alarm (`LOST_AFTER` of persistence; a test compares them). */
+const SILENT_SECONDS = 30 * 60;
 const LOW_POWER = 20;
 
 /** @param {{place: import("../shared/router.js").Place}} props */
@@ -52,8 +53,8 @@ export function Card({ channel, alarms = [] }) {
   const { types } = useTypes();
   const name = channelName(channel);
   const device = channel.device;
-  const silence = channel.last_seen ? (Date.now() - Date.parse(channel.last_seen)) / 1000 : 0;
-  const isSilent = !!device && silence > SILENT_SECONDS;
+  const silence = (Date.now() - Date.parse(channel.last_seen ?? channel.created_on)) / 1000;
+  const isSilent = (!!device || channel.type === "android") && silence > SILENT_SECONDS;
   return html`
     <li class="card channel">
       <header>

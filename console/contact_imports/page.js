@@ -34,9 +34,9 @@ function ImportList() {
       <header class="page-header">
         <a class="button quiet icon-only" href=${link(["contacts"])} aria-label=${t("act.back")}><${Icon} name="back" /></a>
         <h1>${t("imports.title")}</h1><span class="grows"></span>
-        <${FileButton} />
+        ${!isEmpty && html`<${FileButton} />`}
       </header>
-      ${isEmpty && html`<${Empty} icon="contacts" title=${t("imports.empty")} text=${t("imports.empty_text")} />`}
+      ${isEmpty && html`<${Empty} icon="contacts" title=${t("imports.empty")} text=${t("imports.empty_text")}><${FileButton} /><//>`}
       ${list.items.length > 0 && html`<p class="help">${t("imports.help")}</p>`}
       <ul class="stack">
         ${list.items.map((each) => html`<li key=${each.uuid} class="card job">

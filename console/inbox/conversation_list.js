@@ -4,6 +4,7 @@ import { Icon } from "../parts/icons.js";
 import { Avatar, Empty, ListEnd } from "../parts/small.js";
 import { authorName, useAuthors } from "../shared/authors.js";
 import { link } from "../shared/router.js";
+import { may } from "../shared/session.js";
 import { fullTime, listTime, t } from "../shared/texts.js";
 import { classes, html, useEffect } from "../shared/ui.js";
 import { displayName } from "../shared/names.js";
@@ -29,7 +30,8 @@ export function ConversationList({ list, shown, chosen, query, sought }) {
       ${isEmpty &&
       (sought
         ? html`<${Empty} icon="search" title=${t("inbox.none_found")} text=${t("inbox.none_found_text")} />`
-        : html`<${Empty} icon="inbox" title=${t("inbox.empty")} text=${t("inbox.empty_text")} />`)}
+        : html`<${Empty} icon="inbox" title=${t("inbox.empty")} text=${t("inbox.empty_text")}>
+            ${may("claim_relayer") && html`<a class="button" href=${link(["channels"])}>${t("channels.title")}</a>`}<//>`)}
       <ul class="conversations">
         ${shown.map((conversation) => html`<${Row} key=${conversation.uuid} ...${conversation} chosen=${chosen} query=${query} />`)}
       </ul>

@@ -4,9 +4,10 @@ import { Chart } from "../parts/chart.js";
 import { Problem, Waiting } from "../parts/small.js";
 import { useChannelNames } from "../shared/names.js";
 import { go } from "../shared/router.js";
-import { duration, number, t } from "../shared/texts.js";
+import { duration, language, number, t } from "../shared/texts.js";
 import { html, useMemo } from "../shared/ui.js";
 import { useFigures } from "./figures.js";
+import { Steps } from "./steps.js";
 import { Troubles } from "./troubles.js";
 
 /**
@@ -31,31 +32,56 @@ export default function Overview({ place }) {
       </header>
       ${problem && html`<${Problem} text=${problem} onRetry=${load} />`}
       ${!figures && !problem && html`<${Waiting} />`}
-      ${figures && html`<${Tiles} figures=${figures} /><${Troubles} figures=${figures} nameOf=${nameOf} /><${Plots} figures=${figures} nameOf=${nameOf} />`}
+      ${figures && html`<${Steps} isYoung=${!isBusy(figures.period_before)} /><${Tiles} figures=${figures} /><${Troubles} figures=${figures} nameOf=${nameOf} /><${Plots} figures=${figures} nameOf=${nameOf} />`}
     </main>
   `;
 }
 
-/** @param {{figures: Figures}} props */
+/** Whether there were messages. @param {Figures["period"]} period */
+const isBusy = ({ messages_in, messages_out }) => messages_in + messages_out > 0;
+
+/** @param {number} part @param {number} whole null for none */
+const share = (part, whole) => (whole > 0 ? part / whole : null);
+const percent = (/** @type {number} */ value) => number(value, { style: "percent", maximumFractionDigits: 1 });
+
+/** What is told of a period, and how: null for what there was none of. @type {[import("../shared/texts.js").Key, (period: Figures["period"]) => number | null, (value: number) => string][]} */
+const TILES = [
+  ["overview.in", (period) => (isBusy(period) ? period.messages_in : null), number],
+  ["overview.out", (period) => (isBusy(period) ? period.messages_out : null), number],
+  ["overview.answered", ({ answered, questions }) => share(answered, questions), percent],
+  ["overview.first_reply", ({ reply_seconds }) => reply_seconds, duration],
+  ["overview.failed", ({ failed, messages_out }) => share(failed, messages_out), percent],
+  ["overview.cost", ({ cost_out }) => cost_out || null, (value) => number(value, { maximumFractionDigits: 2 })],
+];
+
+/** What the period tells beside the one before, and what waits: what there is nothing to say of is left out. @param {{figures: Figures}} props */
 function Tiles({ figures }) {
-  const [today] = figures.days;
-  const age = (/** @type {string | null} */ since) => (since ? duration((Date.now() - Date.parse(since)) / 1000) : t("overview.nothing_waits"));
-  /** @type {[import("../shared/texts.js").Key, string][]} */
-  const tiles = [
-    ["overview.in_today", number(today.messages_in)],
-    ["overview.out_today", number(today.messages_out)],
-    ["overview.active_today", number(today.active_contacts)],
-    ["overview.in_flows", number(figures.runs_in_progress)],
+  const { period, period_before, days } = figures;
+  const age = (/** @type {string | null} */ since) => since && duration((Date.now() - Date.parse(since)) / 1000);
+  /** @type {[import("../shared/texts.js").Key, string | null][]} */
+  const now = [
+    ["overview.active_today", days[0].active_contacts ? number(days[0].active_contacts) : null],
+    ["overview.in_flows", figures.runs_in_progress ? number(figures.runs_in_progress) : null],
     ["overview.unhandled", age(figures.oldest_unhandled_on)],
     ["overview.unsent", age(figures.oldest_unsent_on)],
     ["overview.undelivered", age(figures.oldest_delivery_on)],
   ];
-  return html`<dl class="tiles">${tiles.map(([text, value]) => html`<div key=${text} class="card tile"><dt>${t(text)}</dt><dd>${value}</dd></div>`)}</dl>`;
+  return html`<dl class="tiles">
+    ${TILES.map(([text, read, write]) => {
+      const [value, before] = [read(period), isBusy(period_before) ? read(period_before) : null];
+      if (value === null) return null;
+      const isPart = !period.is_exact && (text === "overview.answered" || text === "overview.first_reply");
+      return html`<div key=${text} class="card tile"><dt>${t(text)}</dt><dd>${write(value)}</dd>
+        ${before !== null && html`<dd class="before">${before > 0 && before !== value && html`<strong>${number(value / before - 1, { style: "percent", signDisplay: "exceptZero" })}</strong> `}${t("overview.before", { value: write(before) })}</dd>`}
+        ${isPart && html`<dd class="before">${t("overview.newest", { count: number(1000) })}</dd>`}</div>`;
+    })}
+    ${now.map(([text, value]) => value && html`<div key=${text} class="card tile"><dt>${t(text)}</dt><dd>${value}</dd></div>`)}
+  </dl>`;
 }
 
 /** @param {{figures: Figures, nameOf: NameOf}} props */
 function Plots({ figures, nameOf }) {
-  const { days, arrived, left, active } = useMemo(() => bySeries(figures, nameOf), [figures, nameOf]);
+  const { days, arrived, left, active } = useMemo(() => bySeries(figures, nameOf), [figures, nameOf, language.value]);
   return html`
     <div class="charts">
       <${Chart} title=${t("overview.messages_in")} days=${days} series=${arrived} />

@@ -1,4 +1,4 @@
-/** What needs somebody: silent phones and failing webhooks. */
+/** What needs attention: silent phones and failing webhooks. */
 
 import { Icon } from "../parts/icons.js";
 import { link } from "../shared/router.js";

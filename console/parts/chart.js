@@ -1,17 +1,22 @@
-/** A plot by day, with the numbers as a table behind it. */
+/** A plot by day, with the numbers as a table behind it. Who draws over some days sees what they are together. */
 
-import { dayLabel, number, t } from "../shared/texts.js";
+import { dayLabel, language, number, t } from "../shared/texts.js";
 import { html, useEffect, useMemo, useRef, useState } from "../shared/ui.js";
 
 /**
  * @typedef {{name: string, values: (number | null)[]}} Series one value for each day, null for none
- * @typedef {{title: string, days: string[], series: Series[], kind?: "bars" | "lines", format?: (value: number) => string, level?: "h2" | "h3"}} Props
- *   the days are those of UTC as YYYY-MM-DD, the oldest first
+ * @typedef {{title: string, days: string[], series: Series[], kind?: "bars" | "lines", format?: (value: number) => string, level?: "h2" | "h3", isMean?: boolean}} Props
+ *   the days are those of UTC as YYYY-MM-DD, the oldest first; `isMean` says that several days together are their mean, not their sum
  */
 
 const HEIGHT = 190;
 const COLORS = 6;
 const DAY_SECONDS = 86_400;
+/** The least width of a range of days, in pixels: less is a press. */
+const LEAST_RANGE = 8;
+/** What the numbers of an axis need, in pixels: each sign, and the space beside them. */
+const SIGN_WIDTH = 7;
+const AXIS_SPACE = 14;
 
 /** The series that are drawn: with more than there are colors, the smaller ones together. @param {Series[]} series */
 export function withColors(series) {
@@ -23,24 +28,38 @@ export function withColors(series) {
   return [...sorted.slice(0, COLORS - 1), { name: t("chart.others"), values: others }];
 }
 
+/** What some days are together, or null if there is nothing. @param {(number | null)[]} values @param {boolean} isMean */
+function together(values, isMean) {
+  const known = values.filter((value) => value !== null && value !== undefined);
+  const sum = known.reduce((/** @type {number} */ total, value) => total + (value ?? 0), 0);
+  return known.length === 0 ? null : isMean ? sum / known.length : sum;
+}
+
 /** @param {Props} props */
-export function Chart({ title, days, series, kind = "lines", format = (value) => number(value), level = "h2" }) {
+export function Chart({ title, days, series, kind = "lines", format = (value) => number(value), level = "h2", isMean = false }) {
   const [at, setAt] = useState(/** @type {number | null} */ (null));
-  const drawn = useMemo(() => withColors(series), [series]);
-  const shown = at ?? days.length - 1;
+  const [range, setRange] = useState(/** @type {[number, number] | null} */ (null));
+  const shown = language.value;
+  const drawn = useMemo(() => withColors(series), [series, shown]);
+  const [from, to] = range && range[1] < days.length ? range : [at ?? days.length - 1, at ?? days.length - 1];
+  const value = (/** @type {(number | null)[]} */ values) => together(values.slice(from, to + 1), isMean);
+  const told = (/** @type {number | null} */ sum) => (sum === null ? "–" : format(sum));
   return html`
     <section class="card chart" aria-label=${title}>
-      <header><${level}>${title}<//><p class="faint">${days.length > 0 && dayLabel(days[shown])}</p></header>
+      <header><${level}>${title}<//><p class="faint">${days.length > 0 && (from === to ? dayLabel(days[to]) : `${dayLabel(days[from])} – ${dayLabel(days[to])}`)}</p></header>
       <ul class="legend">${drawn.map(({ name, values }, place) => html`<li key=${name}><span class=${`swatch series-${place + 1}`} aria-hidden="true"></span>${name}${" "}
-        <strong>${values[shown] === null || values[shown] === undefined ? "–" : format(values[shown] ?? 0)}</strong></li>`)}</ul>
-      <${Plot} title=${title} days=${days} series=${drawn} kind=${kind} format=${format} onAt=${setAt} />
+        <strong>${told(value(values))}</strong></li>`)}</ul>
+      <${Plot} title=${title} days=${days} series=${drawn} kind=${kind} format=${format} shown=${shown} onAt=${setAt} onRange=${setRange} />
       <details><summary>${t("chart.numbers")}</summary><${Numbers} title=${title} days=${days} series=${series} format=${format} /></details>
     </section>
   `;
 }
 
-/** @param {{title: string, days: string[], series: Series[], kind: "bars" | "lines", format: (value: number) => string, onAt: (at: number | null) => void}} props */
-function Plot({ title, days, series, kind, format, onAt }) {
+/**
+ * @typedef {{format: (value: number) => string, onAt: (at: number | null) => void, onRange: (range: [number, number] | null) => void}} Told
+ * @param {{title: string, days: string[], series: Series[], kind: "bars" | "lines", shown: string} & Told} props `shown` is the language
+ */
+function Plot({ title, days, series, kind, shown, format, onAt, onRange }) {
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   const data = JSON.stringify([days, series]);
   useEffect(() => {
@@ -52,7 +71,7 @@ function Plot({ title, days, series, kind, format, onAt }) {
       const { default: Lines } = await load();
       if (isGone) return;
       plot?.destroy();
-      plot = new Lines(/** @type {any} */ (options(Lines, element, series, kind, format, onAt)), /** @type {any} */ ([days.map((day) => Date.parse(day) / 1000), ...series.map(({ values }) => values)]), element);
+      plot = new Lines(/** @type {any} */ (options(Lines, element, series, kind, { format, onAt, onRange })), /** @type {any} */ ([days.map((day) => Date.parse(day) / 1000), ...series.map(({ values }) => values)]), element);
     };
     const resized = new ResizeObserver(() => plot?.setSize({ width: element.clientWidth, height: HEIGHT }));
     resized.observe(element);
@@ -65,7 +84,7 @@ function Plot({ title, days, series, kind, format, onAt }) {
       scheme.removeEventListener("change", draw);
       plot?.destroy();
     };
-  }, [data]);
+  }, [data, shown]);
   return html`<div class="plot" ref=${box} role="img" aria-label=${t("chart.drawn", { title })} dir="ltr"></div>`;
 }
 
@@ -83,10 +102,9 @@ async function load() {
 }
 
 /**
- * @param {any} Lines @param {HTMLElement} element @param {Series[]} series @param {"bars" | "lines"} kind
- * @param {(value: number) => string} format @param {(at: number | null) => void} onAt
+ * @param {any} Lines @param {HTMLElement} element @param {Series[]} series @param {"bars" | "lines"} kind @param {Told} told
  */
-function options(Lines, element, series, kind, format, onAt) {
+function options(Lines, element, series, kind, { format, onAt, onRange }) {
   const style = getComputedStyle(document.documentElement);
   const color = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
   const axis = { stroke: color("--ink-soft"), grid: { stroke: color("--line"), width: 1 }, ticks: { show: false }, font: "12px system-ui, sans-serif" };
@@ -96,11 +114,12 @@ function options(Lines, element, series, kind, format, onAt) {
     height: HEIGHT,
     legend: { show: false },
     tzDate: (/** @type {number} */ seconds) => Lines.tzDate(new Date(seconds * 1000), "UTC"),
-    cursor: { y: false, drag: { x: false, y: false }, points: { show: kind === "lines" } },
+    padding: [10, 8, 0, 0],
+    cursor: { y: false, drag: { x: true, y: false, setScale: false }, points: { show: kind === "lines" } },
     scales: { x: { time: true, range: (/** @type {any} */ _plot, /** @type {number} */ least, /** @type {number} */ most) => [least - DAY_SECONDS / 2, most + DAY_SECONDS / 2] }, y: { range: (/** @type {any} */ _plot, /** @type {number} */ _least, /** @type {number} */ most) => [0, Math.max(most * 1.1, 1)] } },
     axes: [
       { ...axis, size: 30, space: 70, incrs: [1, 2, 7, 14, 30, 60].map((count) => count * DAY_SECONDS), values: (/** @type {any} */ _plot, /** @type {number[]} */ splits) => splits.map(day) },
-      { ...axis, size: 58, space: 40, values: (/** @type {any} */ _plot, /** @type {number[]} */ splits) => splits.map((split) => (Number.isInteger(split) || split > 10 ? format(split) : "")) },
+      { ...axis, size: (/** @type {any} */ _plot, /** @type {string[] | null} */ texts) => AXIS_SPACE + SIGN_WIDTH * Math.max(0, ...(texts ?? []).map((each) => each.length)), space: 40, values: (/** @type {any} */ _plot, /** @type {number[]} */ splits) => splits.map((split) => (Number.isInteger(split) || split > 10 ? format(split) : "")) },
     ],
     series: [
       {},
@@ -110,8 +129,14 @@ function options(Lines, element, series, kind, format, onAt) {
         return { label: name, stroke, ...drawn };
       }),
     ],
-    hooks: { setCursor: [(/** @type {any} */ plot) => onAt(plot.cursor.idx ?? null)] },
+    hooks: { setCursor: [(/** @type {any} */ plot) => onAt(plot.cursor.idx ?? null)], setSelect: [(/** @type {any} */ plot) => onRange(rangeOf(plot))] },
   };
+}
+
+/** The days over which somebody has drawn, or null. @param {any} plot @returns {[number, number] | null} */
+function rangeOf(plot) {
+  const { left, width } = plot.select;
+  return width < LEAST_RANGE ? null : [plot.posToIdx(left), plot.posToIdx(left + width)];
 }
 
 /** @param {{title: string, days: string[], series: Series[], format: (value: number) => string}} props */

@@ -50,7 +50,7 @@ function Plots({ figures }) {
   }, [figures]);
   return html`
     <div class="charts">
-      <${Chart} title=${t("tickets.times")} days=${days} series=${times} format=${duration} />
+      <${Chart} title=${t("tickets.times")} days=${days} series=${times} format=${duration} isMean />
       <${Chart} title=${t("tickets.counts")} days=${days} series=${counts} />
     </div>
   `;

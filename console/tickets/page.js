@@ -58,7 +58,8 @@ function TicketList({ place }) {
           </nav>
         </header>
         <div class="side-list">
-          ${shown.length === 0 && !list.loading && !list.hasMore && !list.problem && html`<${Empty} icon="ticket" title=${t("tickets.empty")} text=${t("tickets.empty_text")} />`}
+          ${shown.length === 0 && !list.loading && !list.hasMore && !list.problem && html`<${Empty} icon="ticket" title=${t("tickets.empty")} text=${t("tickets.empty_text")}>
+            ${may("write_definitions") && html`<a class="button" href=${link(["flows", "templates", "help"])}>${t("templates.from")}</a>`}<//>`}
           <ul>${shown.map((each) => html`<${Row} key=${each.uuid} ticket=${each} urn=${addresses.get(each.contact.uuid)} isChosen=${each.uuid === chosen} query=${place.query} />`)}</ul>
           <${ListEnd} list=${list} />
         </div>

@@ -121,7 +121,7 @@ def make_programme(
     expect(page.locator(".scheduled")).to_have_count(len(EVENTS))
     show("campaign")
 
-    _go(page, "Messages out")
+    _go(page, "Broadcasts")
     page.get_by_role("link", name="Write to many").first.click()
     page.get_by_label("Also to contacts that match a query").fill(MATCHING)
     page.locator("textarea").first.fill("The clinic opens at 8 on Monday, @contact.first_name.")

@@ -210,7 +210,7 @@ ALL_PAGES = [
     "Inbox",
     "Contacts",
     "Tickets",
-    "Messages out",
+    "Broadcasts",
     "Flows",
     "Triggers",
     "Campaigns",

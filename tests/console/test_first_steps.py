@@ -47,9 +47,14 @@ def test_an_empty_workspace_teaches_what_to_do_and_its_first_phone_brings_it_to_
         expect(page.locator(".empty", has_text=title)).to_contain_text(what_to_do)
         assert findings(page, f"{place}, empty") == []
 
+    open_page(page, clinic, "overview")
+    steps = page.get_by_role("region", name="First steps")
+    expect(steps.locator("li")).to_have_count(5)
+    expect(steps).to_contain_text("0 of 5 done")
+    assert findings(page, "first steps") == []
     phone = Phone(HttpTransport(clinic.service.url), PhoneState())
     phone.register()
-    page.get_by_role("link", name="Add a channel").first.click()
+    steps.get_by_role("link", name="Add a channel").click()
     page.get_by_role("link", name="Android phone SMS").click()
     form = page.get_by_role("dialog")
     form.get_by_label("Claim code").fill("AAAAAAAAA")
@@ -70,6 +75,14 @@ def test_an_empty_workspace_teaches_what_to_do_and_its_first_phone_brings_it_to_
     expect(card).to_contain_text("EDGE")
     open_page(page, clinic, "inbox")
     expect(page.locator(".conversation")).to_contain_text("Is this the new number?")
+    open_page(page, clinic, "overview")
+    expect(steps).to_contain_text("2 of 5 done")  # who wrote is a contact
+    expect(steps.locator("li.done")).to_have_count(2)
+    steps.get_by_role("button", name="Hide").click()
+    expect(steps).to_have_count(0)
+    page.reload()
+    expect(page.locator(".tile").first).to_be_visible()
+    expect(steps).to_have_count(0)
 
 
 def test_a_template_shows_what_it_makes_and_leaves_names_and_keywords_alone_that_are_taken(

@@ -4,6 +4,7 @@ import re
 
 from handlers.asgi.console import FOLDER
 from openapi.bundle import bundle, operations
+from persistence.channels.channels import LOST_AFTER
 
 SOURCE = (FOLDER / "shared" / "permissions.js").read_text()
 
@@ -26,3 +27,10 @@ def test_each_role_sees_what_the_contract_allows():
 
     assert len(shown) > 10
     assert {name: set(roles) for name, roles in shown.items()} == {name: set(allowed[name]) for name in shown}
+
+
+def test_a_phone_is_silent_on_the_page_of_channels_when_it_is_in_figures_and_alarms():
+    page = (FOLDER / "channels" / "page.js").read_text()
+
+    (minutes,) = re.findall(r"^const SILENT_SECONDS = (\d+) \* 60;$", page, re.MULTILINE)
+    assert int(minutes) * 60 == LOST_AFTER.total_seconds()

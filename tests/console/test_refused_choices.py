@@ -49,7 +49,7 @@ def test_a_ticket_is_nobodys_when_its_assignee_leaves_and_its_history_says_so(so
     choice = bar.get_by_label("Assignee")
     expect(choice.locator("option[value='agent@example.org']")).to_have_count(1)
     expect(choice).to_have_value("")
-    expect(page.locator(".event", has_text="ticket assigned · Nobody’s")).to_be_visible()
+    expect(page.locator(".event", has_text="ticket assigned · Unassigned")).to_be_visible()
     assert findings(page, "an assignee who left") == []
 
     bar.get_by_label("Topic").select_option(topic)
