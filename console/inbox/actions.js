@@ -15,29 +15,38 @@ import { LabelDialog } from "./label_dialog.js";
 import { TicketDialog } from "./ticket_dialog.js";
 
 /** @typedef {import("./thread.js").Contact} Contact */
+/** @typedef {"archive_messages" | "restore_messages" | "interrupt" | "block" | "unblock"} Action */
 
 /** @param {{contact: Contact | undefined, messages: import("./thread_data.js").Message[], refresh: () => void}} props */
 export function Actions({ contact, messages, refresh }) {
   const [dialog, setDialog] = useState("");
-  const latest = messages.findLast((message) => message.direction === "in" && message.visibility !== "deleted");
+  const came = messages.filter((message) => message.direction === "in" && message.visibility !== "deleted");
+  const latest = came.at(-1);
   const canLabel = may("act_on_messages") && !!latest;
-  const act = (/** @type {"archive_messages" | "interrupt" | "block" | "unblock"} */ action, /** @type {string} */ done) => async () => {
+  const act = (/** @type {Action} */ action, /** @type {string} */ done, /** @type {Action | undefined} */ inverse = undefined) => async () => {
     if (!contact) return;
-    await attempt(() => post("contact_actions", { contacts: [contact.uuid], action }), done);
-    refresh();
+    const run = async (/** @type {Action} */ deed) => {
+      await post("contact_actions", { contacts: [contact.uuid], action: deed });
+      refresh();
+    };
+    await attempt(() => run(action), done, inverse && (() => run(inverse)));
   };
-  const archive = act("archive_messages", t("inbox.archived"));
+  const isArchived = came.length > 0 && came.every((message) => message.archived);
+  const archive = isArchived
+    ? act("restore_messages", t("inbox.moved_back"), "archive_messages")
+    : act("archive_messages", t("inbox.archived"), "restore_messages");
+  const [archiveText, archiveIcon] = isArchived ? [t("inbox.move_back"), "inbox"] : [t("act.archive"), "archive"];
   const can = may("act_on_contacts") && !!contact;
   useKeys({ archive: () => can && archive(), label: () => canLabel && setDialog("label"), ticket: () => may("create_ticket") && contact && setDialog("ticket") });
   const block = { title: t("contact.block"), text: t("contact.block_text"), submit: t("contact.block"), onYes: act("block", t("contact.blocked")) };
   const items = [
     canLabel && { text: t("act.label"), icon: "label", onPick: () => setDialog("label"), onlyNarrow: true },
-    can && { text: t("act.archive"), icon: "archive", onPick: archive, onlyNarrow: true },
+    can && { text: archiveText, icon: archiveIcon, onPick: archive, onlyNarrow: true },
     may("create_ticket") && { text: t("ticket.open_new"), icon: "ticket", onPick: () => setDialog("ticket") },
     may("create_flow_start") && { text: t("flow.start"), icon: "play", onPick: () => setDialog("flow") },
     can && contact?.flow && { text: t("flow.interrupt"), icon: "stop", onPick: act("interrupt", t("flow.interrupted")) },
     can && (contact?.blocked
-      ? { text: t("contact.unblock"), icon: "check", onPick: act("unblock", t("contact.unblocked")) }
+      ? { text: t("contact.unblock"), icon: "check", onPick: act("unblock", t("contact.unblocked"), "block") }
       : { text: t("contact.block"), icon: "block", danger: true, onPick: () => confirmFirst(block) }),
   ];
   const close = () => {
@@ -47,10 +56,10 @@ export function Actions({ contact, messages, refresh }) {
   return html`
     <div class="actions">
       ${canLabel && html`<button type="button" class="quiet icon-only only-large" aria-label=${t("act.label")} title=${t("act.label")} onClick=${() => setDialog("label")}><${Icon} name="label" /></button>`}
-      ${can && html`<button type="button" class="quiet icon-only only-large" aria-label=${t("act.archive")} title=${t("act.archive")} onClick=${archive}><${Icon} name="archive" /></button>`}
+      ${can && html`<button type="button" class="quiet icon-only only-large" aria-label=${archiveText} title=${archiveText} onClick=${archive}><${Icon} name=${archiveIcon} /></button>`}
       <${Menu} label=${t("act.more_actions")} items=${items} />
     </div>
-    ${dialog === "label" && latest && html`<${LabelDialog} messages=${[latest]} onClose=${close} />`}
+    ${dialog === "label" && latest && html`<${LabelDialog} messages=${[latest]} onClose=${close} onUndone=${refresh} />`}
     ${dialog === "ticket" && contact && html`<${TicketDialog} contact=${contact.uuid} onClose=${close} />`}
     ${dialog === "flow" && contact && html`<${FlowDialog} contact=${contact} onClose=${close} />`}
   `;

@@ -55,7 +55,7 @@ export function Bubble({ message, reason, refresh, follows = false, isFollowed =
         ${!isOut && may("act_on_messages") && message.visibility !== "deleted" &&
         html`<${Menu} label=${t("message.actions")} items=${actions(message, refresh, () => setLabels(true))} className="quiet tiny" />`}
       </p>
-      ${labels && html`<${LabelDialog} messages=${[message]} onClose=${() => (setLabels(false), refresh())} />`}
+      ${labels && html`<${LabelDialog} messages=${[message]} onClose=${() => (setLabels(false), refresh())} onUndone=${refresh} />`}
     </li>
   `;
 }
@@ -70,8 +70,8 @@ function actions({ id, archived }, refresh, label) {
   return [
     { text: t("act.label"), icon: "label", onPick: label },
     archived
-      ? { text: t("act.restore"), icon: "inbox", onPick: () => attempt(act("restore")) }
-      : { text: t("act.archive"), icon: "archive", onPick: () => attempt(act("archive")) },
+      ? { text: t("act.restore"), icon: "inbox", onPick: () => attempt(act("restore"), t("message.is_restored"), act("archive")) }
+      : { text: t("act.archive"), icon: "archive", onPick: () => attempt(act("archive"), t("message.is_archived"), act("restore")) },
     { text: t("act.delete"), icon: "trash", danger: true, onPick: () => confirmFirst(remove) },
   ];
 }

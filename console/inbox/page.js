@@ -9,7 +9,7 @@ import { may } from "../shared/session.js";
 import { go, link } from "../shared/router.js";
 import { useTypedSearch } from "../shared/search.js";
 import { t } from "../shared/texts.js";
-import { html, useEffect, useState } from "../shared/ui.js";
+import { html, useEffect, useRef, useState } from "../shared/ui.js";
 import { ConversationList } from "./conversation_list.js";
 import { Folders } from "./folders.js";
 import { useKeys } from "./keys.js";
@@ -35,10 +35,14 @@ export default function Inbox({ place }) {
     post("conversations", { contacts: [chosen], action: "read" }).then(seen, () => {});
   }, [chosen, unread, isSeen, list.loading]);
 
-  const open = (/** @type {string} */ uuid) => go(["inbox", uuid], place.query);
+  const at = shown.findIndex(({ uuid }) => uuid === chosen);
+  // What left the list, such as by archiving, was here: the next one has its place now.
+  const lastAt = useRef(0);
+  if (at >= 0) lastAt.current = at;
+  const open = (/** @type {number} */ row) => shown[row] && go(["inbox", shown[row].uuid], place.query);
   useKeys({
-    next: () => open(shown[shown.findIndex(({ uuid }) => uuid === chosen) + 1]?.uuid ?? chosen),
-    previous: () => open(shown[shown.findIndex(({ uuid }) => uuid === chosen) - 1]?.uuid ?? chosen),
+    next: () => open(at < 0 ? lastAt.current : at + 1),
+    previous: () => open((at < 0 ? lastAt.current : at) - 1),
     back: () => chosen && go(["inbox"], place.query),
   });
   return html`

@@ -1,6 +1,7 @@
 /** Keys that work on every page, and the dialog that lists all keys. */
 
 import { Dialog } from "../parts/dialog.js";
+import { undoLast } from "../parts/notices.js";
 import { go } from "../shared/router.js";
 import { t } from "../shared/texts.js";
 import { html, useEffect, useState } from "../shared/ui.js";
@@ -15,6 +16,7 @@ const KEYS = [
   ["R", "keys.reply"],
   ["/", "keys.search"],
   ["E", "keys.archive"],
+  ["U", "keys.undo"],
   ["L", "keys.label"],
   ["T", "keys.ticket"],
   ["Ctrl + Enter", "keys.send"],
@@ -36,6 +38,7 @@ export function Shortcuts({ pages }) {
       if (isTyping(event)) return;
       const page = pages[Number(event.key) - 1];
       if (event.key === "?") setShown(true);
+      else if (event.key.toLowerCase() === "u") undoLast();
       else if (page) go([page.name]);
     };
     document.addEventListener("keydown", pressed);

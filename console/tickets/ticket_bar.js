@@ -28,10 +28,15 @@ export function TicketBar({ ticket, topics, onDone }) {
   const tickets = [ticket.uuid];
   const present = useRef(ticket);
   present.current = ticket;
-  const act = (/** @type {any} */ body) => attempt(() => post("ticket_actions", { tickets, ...body }).then(onDone));
+  const act = (/** @type {any} */ body, /** @type {string} */ done, /** @type {any} */ inverse) => {
+    const run = (/** @type {any} */ deed) => post("ticket_actions", { tickets, ...deed }).then(onDone);
+    return attempt(() => run(body), done, () => run(inverse));
+  };
+  const assign = (/** @type {string} */ email) => ({ action: "assign", assignee: email || null });
+  const turn = (/** @type {boolean} */ isOpen) => ({ action: isOpen ? "reopen" : "close" });
   // Nothing draws a choice anew that was refused: the ticket is as it was.
-  const choose = async (/** @type {HTMLSelectElement} */ select, /** @type {any} */ body, /** @type {(ticket: import("./page.js").Ticket) => string} */ valueOf) => {
-    if (!(await act(body))) select.value = valueOf(present.current);
+  const choose = async (/** @type {HTMLSelectElement} */ select, /** @type {(value: string) => any} */ bodyOf, /** @type {string} */ done, /** @type {(ticket: import("./page.js").Ticket) => string} */ valueOf) => {
+    if (!(await act(bodyOf(select.value), done, bodyOf(valueOf(ticket))))) select.value = valueOf(present.current);
   };
   const mine = account.value?.user.email ?? "";
   const isOpen = ticket.status === "open";
@@ -46,17 +51,17 @@ export function TicketBar({ ticket, topics, onDone }) {
       <${Badge} tone=${isOpen ? "warn" : "good"}>${isOpen ? t("ticket.open") : t("ticket.closed_after", { time: duration(seconds) })}<//>
       ${may("act_on_tickets")
         ? html`
-            <select aria-label=${t("tickets.topic")} onChange=${(/** @type {any} */ event) => choose(event.target, { action: "change_topic", topic: event.target.value }, topicOf)}>
+            <select aria-label=${t("tickets.topic")} onChange=${(/** @type {any} */ event) => choose(event.target, (topic) => ({ action: "change_topic", topic }), t("ticket.topic_changed"), topicOf)}>
               ${topics.map(({ uuid, name }) => html`<option key=${uuid} value=${uuid} selected=${uuid === topicOf(ticket)}>${name}</option>`)}
             </select>
-            <select aria-label=${t("tickets.assignee")} onChange=${(/** @type {any} */ event) => choose(event.target, { action: "assign", assignee: event.target.value || null }, assigneeOf)}>
+            <select aria-label=${t("tickets.assignee")} onChange=${(/** @type {any} */ event) => choose(event.target, assign, t("ticket.is_assigned"), assigneeOf)}>
               <option value="" selected=${!ticket.assignee}>${t("tickets.nobody")}</option>
               ${ticket.assignee && !isListed && html`<option value=${assigneeOf(ticket)} selected>${nameOf(ticket.assignee)}</option>`}
               ${users.map(({ email, name }) => html`<option key=${email} value=${email} selected=${email === assigneeOf(ticket)}>${name || email}</option>`)}
             </select>
-            ${ticket.assignee?.email !== mine && html`<button type="button" onClick=${() => act({ action: "assign", assignee: mine })}>${t("tickets.take")}</button>`}
+            ${ticket.assignee?.email !== mine && html`<button type="button" onClick=${() => act(assign(mine), t("ticket.is_assigned"), assign(assigneeOf(ticket)))}>${t("tickets.take")}</button>`}
             <button type="button" onClick=${() => setNoting(true)}>${t("tickets.note")}</button>
-            <button type="button" class=${isOpen ? "primary" : ""} onClick=${() => act({ action: isOpen ? "close" : "reopen" })}>${t(isOpen ? "tickets.close" : "tickets.reopen")}</button>
+            <button type="button" class=${isOpen ? "primary" : ""} onClick=${() => act(turn(!isOpen), t(isOpen ? "ticket.is_closed" : "ticket.is_reopened"), turn(isOpen))}>${t(isOpen ? "tickets.close" : "tickets.reopen")}</button>
           `
         : html`<span>${ticket.topic.name}</span><span>${ticket.assignee ? nameOf(ticket.assignee) : t("tickets.nobody")}</span>`}
       ${noting &&

@@ -52,7 +52,8 @@ function Row({ trigger, channelNameOf, onEdit, onChange }) {
   const { uuid, type, flow, keywords, match, channel, groups, exclude_groups, contacts, repeat, days, next_fire_on, archived, error } = trigger;
   const put = async (/** @type {boolean} */ away) => {
     const done = t(away ? "triggers.is_archived" : "triggers.is_restored");
-    if (await attempt(() => post("triggers", { archived: away }, { uuid }), done)) onChange();
+    const turn = (/** @type {boolean} */ archived) => post("triggers", { archived }, { uuid }).then(onChange);
+    await attempt(() => turn(away), done, () => turn(!away));
   };
   const drop = () =>
     confirmFirst({

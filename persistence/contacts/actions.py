@@ -8,6 +8,7 @@ from persistence.contacts.bulk import (
     interrupt_contacts,
     join_group,
     leave_group,
+    restore_messages_of,
     unblock_contacts,
 )
 from persistence.contacts.deletion import delete_contacts
@@ -24,6 +25,7 @@ WITHOUT_GROUP = {
     "interrupt": interrupt_contacts,
     "archive_messages": archive_messages_of,
     "archive": archive_messages_of,
+    "restore_messages": restore_messages_of,
     "delete": delete_contacts,
     "answer_again": answer_again,
 }

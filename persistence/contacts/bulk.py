@@ -12,7 +12,14 @@ from sqlalchemy import bindparam, func, insert, literal, select, update
 
 from flows.environment import Environment
 from flows.urns import Urn
-from persistence.changes import change_contacts, change_each_contact, change_messages, differs, hold_messages
+from persistence.changes import (
+    change_contacts,
+    change_each_contact,
+    change_messages,
+    differs,
+    hold_messages,
+    move_messages,
+)
 from persistence.contacts.owners import explain_urn, find_urns, hold_owners, is_one_of
 from persistence.contacts.urns import LEVELS, VALUE_LENGTH, Places, Value, load_places, read_value
 from persistence.contacts.writes import TAKEN_URN, URNS_LIMIT
@@ -24,7 +31,7 @@ from persistence.groups.smart_groups import follow_contacts, refresh_contacts
 from persistence.messages.outgoing import fail_waiting
 from persistence.runs.runs import EXPIRED
 from persistence.sessions.sessions import interrupt_contacts as interrupt_sessions
-from persistence.sql.columns import is_uuid, new_uuid
+from persistence.sql.columns import is_uuid, new_uuid, split
 from persistence.sql.names import find_ids, read_language
 from persistence.stamps import CONTACT_CREATED, stamped, tell
 from persistence.tables.contacts import ACTIVE, BLOCKED, contact, contact_urn
@@ -231,6 +238,15 @@ def archive_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequenc
     # All of them, not only visible ones: others may become visible while this waits for locks.
     hold_messages(tx, theirs)
     change_messages(tx, workspace_id, theirs & (message.c.visibility == VISIBLE), {"visibility": ARCHIVED})
+
+
+def restore_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Make all archived messages of these contacts visible again; labels count them."""
+    theirs = (message.c.workspace_id == workspace_id) & message.c.contact_id.in_(contact_ids)
+    hold_messages(tx, theirs & (message.c.direction == INCOMING))
+    archived = select(message.c.id).where(theirs, message.c.visibility == ARCHIVED).order_by(message.c.id)
+    for some in split(tx.execute(archived).scalars().all()):
+        move_messages(tx, workspace_id, some, None, ARCHIVED, VISIBLE)
 
 
 def _read_rows(

@@ -113,7 +113,7 @@ def test_a_conversation_is_read_labelled_found_archived_and_its_message_deleted(
     page.get_by_label("Search conversations").fill("")
 
     page.get_by_role("button", name="Archive", exact=True).click()
-    expect(page.locator(".notice")).to_have_text("The messages are archived.")
+    expect(page.locator(".notice").last).to_contain_text("The messages are archived.")
     choose_folder(page, "To answer")
     expect(row).to_have_count(0)
     choose_folder(page, "Archived")
@@ -126,6 +126,35 @@ def test_a_conversation_is_read_labelled_found_archived_and_its_message_deleted(
     expect(page.locator(".message.in")).to_have_count(0)
     (contact,) = clinic.service.get(CONTACTS, urn="tel:+250788000501")["results"]
     assert "zebra" not in str(clinic.service.get(MESSAGES, contact=contact["uuid"])["results"])
+
+
+def test_an_agent_undoes_and_moves_a_whole_conversation_back_by_keys(somebody: BrowserContext, clinic: Clinic) -> None:
+    page = sign_in(somebody, clinic, "agent")
+    for number, text in (("+250788000521", "first koala"), ("+250788000522", "second koala")):
+        arrives(page, clinic, number, text)
+    choose_folder(page, "To answer")
+    first, second = (page.locator(".conversation", has_text=f"{name} koala") for name in ("first", "second"))
+    second.click()
+    expect(page.locator(".message.in")).to_have_text(re.compile("second koala"))
+    page.get_by_role("main").focus()
+    page.keyboard.press("e")
+    expect(second).to_have_count(0)
+    page.keyboard.press("j")
+    expect(first).to_have_attribute("aria-current", "true")
+
+    page.keyboard.press("u")
+    expect(page.locator(".notice").last).to_have_text("Undone.")
+    expect(second).to_be_visible()
+    second.click()
+    page.get_by_role("button", name="Archive", exact=True).click()
+    expect(second).to_have_count(0)
+    choose_folder(page, "Archived")
+    second.click()
+    page.get_by_role("button", name="Move to inbox").click()
+    expect(second).to_have_count(0)
+    page.locator(".notice").last.get_by_role("button", name="Undo").click()
+    expect(second).to_be_visible()
+    assert findings(page, "a notice with Undo") == []
 
 
 def test_what_is_chosen_while_a_search_is_typed_stays_chosen(somebody: BrowserContext, clinic: Clinic) -> None:

@@ -17,6 +17,7 @@ ACTION_LIKE = {
     "unblock": "block",
     "interrupt": "block",
     "archive_messages": "block",
+    "restore_messages": "block",
     "delete": "block archive",
     "restore": "archive",
 }

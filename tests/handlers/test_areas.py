@@ -253,7 +253,7 @@ def test_contacts_are_searched_only_by_who_may_read_them(api: Api, database: Dat
 @pytest.mark.parametrize(
     ("generation", "action", "area"),
     [
-        *(("v2", action, "messages") for action in ("archive", "archive_messages")),
+        *(("v2", action, "messages") for action in ("archive", "archive_messages", "restore_messages")),
         *(("v1", "archive", "messages"), ("v2", "interrupt", "flows"), ("v1", "expire", "flows")),
         *(("v2", "block", "contacts"), ("v1", "block", "contacts")),
     ],

@@ -46,6 +46,7 @@ DEEDS: dict[tuple[str, str], list[str]] = {
     ("act_on_contacts", "expire"): [],
     ("act_on_contacts", "archive"): [],
     ("act_on_contacts", "archive_messages"): [],
+    ("act_on_contacts", "restore_messages"): [],
     ("act_on_contacts", "delete"): ["delete_contact"],
     ("create_contact_job", "add"): ["write_contact"],
     ("create_contact_job", "remove"): ["write_contact"],

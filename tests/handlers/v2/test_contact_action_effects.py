@@ -14,10 +14,20 @@ from tests.contract.filled_workspace import fill_workspace
 from tests.factories import make_contact, make_messages, make_named
 
 PATH = "/api/v2/contact_actions.json"
-CONTACTS = "/api/v2/contacts.json"
+CONTACTS, CONVERSATIONS = "/api/v2/contacts.json", "/api/v2/conversations.json"
 LABELS = "/api/v2/labels.json"
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
-ACTIONS = ["add", "remove", "block", "unblock", "interrupt", "archive_messages", "archive", "delete"]
+ACTIONS = [
+    "add",
+    "remove",
+    "block",
+    "unblock",
+    "interrupt",
+    "archive_messages",
+    "archive",
+    "restore_messages",
+    "delete",
+]
 
 
 @pytest.fixture
@@ -81,6 +91,27 @@ class TestActOnContacts:
         assert act(api, action, amina) == 204
 
         assert api.results(LABELS)[0]["count"] == 2
+
+    def test_an_agent_brings_a_whole_conversation_back_with_its_labels_counts_and_place(
+        self, api: Api, database: Database, workspace: Workspace, amina: str
+    ) -> None:
+        bosco = make_contact(database, workspace, "+250788000222", name="Bosco")
+        theirs, others = make_messages(database, workspace, amina, 3), make_messages(database, workspace, bosco, 2)
+        make_named(database, workspace, label, ["Complaint"])
+        ids = [*theirs, *others]
+        api.post("/api/v2/message_actions.json", {"messages": ids, "action": "label", "label": "Complaint"})
+        api.post("/api/v2/message_actions.json", {"messages": theirs[:1], "action": "delete"})
+        agent = api.as_role("agent")
+        assert act(agent, "archive_messages", amina, bosco) == 204
+        assert api.results(LABELS)[0]["count"] == 0
+
+        assert [act(agent, "restore_messages", amina) for _ in range(2)] == [204, 204]
+
+        assert api.results(LABELS)[0]["count"] == 2
+        assert {each["id"] for each in api.results("/api/v2/messages.json", folder="inbox")} == {*theirs[1:]}
+        placed = {each["uuid"]: each["unread_count"] for each in agent.results(CONVERSATIONS, folder="inbox")}
+        assert placed == {amina: 2}
+        assert [each["uuid"] for each in agent.results(CONVERSATIONS, folder="archived")] == [bosco]
 
     @pytest.mark.parametrize("action", ACTIONS)
     def test_one_unknown_contact_refuses_the_whole_action(self, api: Api, amina: str, nurses: str, action: str) -> None:
