@@ -109,7 +109,7 @@ STATES = {
 
 ADDED_STATES = {
     "BroadcastStatus": "draft",
-    "ContactActionName": "answer_again",
+    "ContactActionName": "answer_again restore_messages",
     "MessageActionName": "resend",
 }
 """Words of these sets that are additions of this service; they come last."""
