@@ -5,7 +5,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, FromClause, Table, literal, select, union_all
+from sqlalchemy import ColumnElement, FromClause, Table, literal, or_, select, union_all
 
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
@@ -192,21 +192,21 @@ def _triggers_of_channel(tx: Transaction, used: Used) -> Iterator[Usage]:
     return _triggers(tx, used, CONDITION, trigger.c.channel_id == used.id)
 
 
-def _scheduled_to_group(tx: Transaction, used: Used) -> Iterator[Usage]:
-    from persistence.broadcasts.records import WAITS  # noqa: PLC0415  # they load groups, whose deletion asks here
+def _waiting_for_group(tx: Transaction, used: Used) -> Iterator[Usage]:
+    from persistence.broadcasts.records import IS_DRAFT, WAITS  # noqa: PLC0415  # they load groups, whose deletion asks here
 
     links = broadcast_group.c
     columns = (broadcast.c.uuid, broadcast.c.text, broadcast.c.base_language, links.is_excluded)
     rows = select(*columns).join(broadcast_group, links.broadcast_id == broadcast.c.id)
     mine = (broadcast.c.workspace_id == used.workspace_id) & (links.group_id == used.id)
-    for uuid, text, language, is_excluded in tx.execute(rows.where(mine, WAITS)):
+    for uuid, text, language, is_excluded in tx.execute(rows.where(mine, or_(WAITS, IS_DRAFT))):
         name = (text.get(language) or "")[:NAME_LENGTH]
         yield Usage(BROADCAST, uuid, name, EXCLUDED if is_excluded else CONTACTS)
 
 
 Find = Callable[[Transaction, Used], Iterator[Usage]]
 KINDS: Mapping[str, tuple[Table, Sequence[Find]]] = {
-    "group": (group, (_campaigns_of_group, _triggers_of_group, _scheduled_to_group, _in_definitions)),
+    "group": (group, (_campaigns_of_group, _triggers_of_group, _waiting_for_group, _in_definitions)),
     "field": (field, (_campaigns_by_field, _groups_by_query, _in_definitions)),
     "label": (label, (_in_definitions,)),
     "topic": (topic, (_in_definitions,)),

@@ -118,7 +118,8 @@ def _read_events(
     tx: Transaction, workspace: Workspace, name: str, records: Mapping[int | str, str | None]
 ) -> list[_Event]:
     """The records as v2 lists them to administrators, by two statements, which are kept for a single record; those that
-    it does not list have no event.
+    it does not list have no event. A broadcast that is stopped before it begins has one, though lists show it only to
+    who names it.
     """
     spec = RECORDS.get(name)
     if spec is None:
@@ -127,7 +128,8 @@ def _read_events(
     key = table.c.uuid if all(isinstance(one, str) for one in records) else table.c.id
     (first, *others), mine = records, table.c.workspace_id == workspace.id
     named: ColumnElement[bool] = key.in_(list(records)) if others else key == first
-    shown = [orjson.loads(each) for each in spec.read(query, *spec.conditions(query), named)]
+    listed = [] if spec is BROADCASTS else spec.conditions(query)
+    shown = [orjson.loads(each) for each in spec.read(query, *listed, named)]
     owner = table.c.contact_id if "contact_id" in table.c else table.c.id if spec is CONTACTS else None
     owners: dict[str, int] = {}
     if owner is not None and shown:

@@ -16,7 +16,7 @@ from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.flows.records import SURVEY, VOICE
 from persistence.leases import GOT_ON
-from persistence.repeating import NEVER, WEEKLY, find_next_due, read_times
+from persistence.repeating import MONTHLY, NEVER, WEEKLY, find_next_due, read_times
 from persistence.sql.columns import is_uuid
 from persistence.sql.names import find_all_called, must_exist, require_id
 from persistence.tables.campaigns import FIRST_WORD, trigger, trigger_contact, trigger_group
@@ -153,6 +153,8 @@ def _change_trigger(tx: Transaction, workspace: Workspace, uuid: str, given: Map
     if timing is None and stored.next_fire_on is not None and "scheduled_on" not in given:
         local = stored.next_fire_on.astimezone(workspace.zone)
         form = replace(form, scheduled_on=datetime.combine(local.date(), stored.time_of_day or local.time()))
+        if form.repeat == stored.repeat == MONTHLY and not form.days:  # the next month may be shorter than its day
+            form = replace(form, days=stored.days or "")
     new = read_trigger_form(tx, workspace, form, timing)
     if not form.archived:
         refuse_rivals(tx, workspace.id, new, besides_id=trigger_id)

@@ -161,6 +161,18 @@ class TestSchedules:
         }
         assert (daily["repeat"], daily["days"], daily["next_fire_on"]) == ("daily", None, made["next_fire_on"])
 
+    def test_a_day_of_the_month_that_february_lacks_stays_when_the_repeat_is_named_again(
+        self, api: Api, registration: str
+    ) -> None:
+        make_group(api, "Nurses")
+        times = {"scheduled_on": "2099-02-28T06:30:00Z", "repeat": "monthly", "days": "31"}
+        made = write(api, type="schedule", flow=registration, groups=["Nurses"], **times)
+
+        changed = write(api, 200, made["uuid"], repeat="monthly")
+
+        assert (changed["days"], changed["next_fire_on"]) == ("31", made["next_fire_on"])
+        assert write(api, 200, made["uuid"], repeat="daily")["days"] is None
+
     @pytest.mark.parametrize(("repeat", "status"), [("daily", 200), ("never", 400)])
     def test_a_restored_schedule_leaves_out_what_it_missed(
         self, api: Api, database: Database, registration: str, repeat: str, status: int

@@ -74,6 +74,7 @@ def test_every_way_of_use_is_told(api: Api, database: Database, workspace: Works
     write(api, "triggers", {"type": "catch_all", "flow": flow, "groups": [group]})
     later = (database.clock() + timedelta(days=2)).isoformat()
     write(api, "broadcasts", {"groups": [group], "text": "See you", "scheduled_on": later})
+    write(api, "broadcasts", {"groups": [group], "text": "Not yet", "draft": True})
 
     definition, event = ("flow", "Welcome", "definition", False), ("campaign", "Visits", "event", False)
     any_word, join = "catch_all trigger", 'keyword trigger "join"'
@@ -84,7 +85,8 @@ def test_every_way_of_use_is_told(api: Api, database: Database, workspace: Works
     ]
     assert users_of(api, phone) == [("trigger", join, "condition", False)]
     assert users_of(api, group) == [
-        *(("broadcast", "See you", "contacts", False), ("campaign", "Visits", "contacts", False), definition),
+        *(("broadcast", "Not yet", "contacts", False), ("broadcast", "See you", "contacts", False)),
+        *(("campaign", "Visits", "contacts", False), definition),
         *(("trigger", any_word, "contacts", False), ("trigger", join, "excluded", False)),
     ]
 

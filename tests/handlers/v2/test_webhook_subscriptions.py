@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -195,6 +196,18 @@ def test_what_workers_finish_is_told_once(api: Api, work: Callable[[], None]) ->
     assert events["run.completed"]["contact"]["uuid"] == amina
     assert events["export.done"]["download_url"] is None
     assert events["import.done"]["created"] == 1
+
+
+def test_a_broadcast_that_is_stopped_before_its_time_is_done(api: Api) -> None:
+    subscribe(api, "broadcast.done")
+    later = (api.database.clock() + timedelta(days=1)).isoformat()
+    body = {"contacts": [make_contact(api.database, api.workspace)], "text": "Tomorrow", "scheduled_on": later}
+    made = api.post("/api/v2/broadcasts.json", body).json()
+
+    api.post("/api/v2/broadcast_actions.json", {"broadcasts": [made["uuid"]], "action": "stop"})
+
+    (event,) = told(api)
+    assert (event["data"]["uuid"], event["data"]["status"]) == (made["uuid"], "interrupted")
 
 
 def test_many_contacts_changed_at_once_take_a_few_statements_for_each_hundreds(api: Api, statements: list[str]) -> None:
