@@ -95,7 +95,17 @@ class Desk:
         return self.imports()[uuid]
 
     def run(self, rows: Sequence[Sequence[str]], chosen: dict[str, str] | None = None, group: str | None = None) -> Any:
-        uuid = self.upload(csv_of(rows))
+        return self.bring(csv_of(rows), chosen=chosen, group=group)
+
+    def bring(
+        self,
+        content: bytes,
+        filename: str = "people.csv",
+        chosen: dict[str, str] | None = None,
+        group: str | None = None,
+    ) -> Any:
+        """The record of the import of a file, from its upload to its end."""
+        uuid = self.upload(content, filename)
         self.start(uuid, chosen, group)
         self.work()
         return self.show(uuid)
