@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import orjson
@@ -137,6 +138,11 @@ def run_export(options: Options) -> None:
     with opened_database(settings) as database, database.reading() as tx:
         workspace = workspace_named(tx, options.workspace)
         written = _export(tx, workspace, options, settings.base_url)
+    if options.folder is not None:
+        from relayboard.flow_tools.files import write_folder
+
+        print_json(write_folder(Path(options.folder), orjson.loads(written)))
+        return
     if options.output is None:
         print_line(orjson.Fragment(written))
         return
@@ -182,6 +188,32 @@ def run_run(options: Options) -> int:
     return 1 if play.session.status == "failed" else 0
 
 
+def run_test(options: Options) -> int:
+    """Plays the tests of flows; returns 1 if one fails. Raises CommandFailed, also if there are none."""
+    from relayboard.flow_tools.files import as_export, read_document
+    from relayboard.flow_tools.play import play_tests
+
+    contents = {str(path): as_export(read_document(path)) for path in options.files}
+    if not contents and options.workspace is None:
+        raise CommandFailed("name a file, a folder or a workspace")
+    lent = None if options.workspace is None else _borrow(options.workspace)
+    if not contents:
+        contents = {options.workspace: as_export(_export_all(options.workspace))}
+    played = [each for source, content in contents.items() for each in play_tests(source, content, lent)]
+    if not played:
+        raise CommandFailed("there are no tests")
+    if options.json:
+        print_line([asdict(each) for each in played])
+    else:
+        for each in played:
+            print(
+                "\n        ".join(
+                    [f"{'FAILED' if each.failures else 'ok':6}  {each.flow}: {each.test}", *each.failures]
+                )
+            )
+    return 1 if any(each.failures for each in played) else 0
+
+
 def _check(options: Options) -> "Sequence[FoundInFlow]":
     from relayboard.flow_tools.files import read_document
     from relayboard.flow_tools.trial import empty_database, open_new_workspace, try_import
@@ -222,6 +254,13 @@ def _export(tx: Transaction, workspace: Workspace, options: Options, site: str) 
             raise CommandFailed(f"there is no campaign {uuid}")
     dependencies = Dependencies(options.dependencies)
     return export_definitions(tx, workspace, options.flow, options.campaign, dependencies=dependencies, site=site)
+
+
+def _export_all(workspace_uuid: str) -> object:
+    from persistence.definitions.exporting import export_workspace
+
+    with opened_database() as database, database.reading() as tx:
+        return orjson.loads(export_workspace(tx, workspace_named(tx, workspace_uuid), site=""))
 
 
 def _borrow(workspace_uuid: str) -> "Lent":

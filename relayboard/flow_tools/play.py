@@ -9,15 +9,18 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from flows import Assets, Environment
-from flows.clock import Clock
+from flows.clock import SYSTEM_CLOCK, Clock
+from flows.definition import DefinitionError, load
 from flows.definition.exports import ExportFile, Named, list_needs
 from flows.engine.assets import DEFAULT_TOPIC
 from flows.engine.events import Event
+from flows.flow_tests import FlowTestError, play_test, read_tests
 from flows.simulation import CHANNEL, DIAL, MESSAGE, Simulation
 from persistence.contacts.urns import environment_of
 from persistence.database import Transaction
 from persistence.flows.assets import load_asset_rows
 from persistence.workspaces.records import Workspace
+from relayboard.refusal import CommandFailed
 
 _KINDS = {"classifier": "classifiers", "llm": "llms", "optin": "optins", "ticketer": "ticketers", "topic": "topics"}
 COMMANDS = {"/timeout": "wait_timeout", "/expire": "wait_expiration"}
@@ -60,6 +63,33 @@ def make_assets(content: ExportFile, clock: Clock, lent: Mapping[str, list[dict[
             lent or {},
         )
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A test of a flow, and what the flow did otherwise."""
+
+    flow: str
+    test: str
+    failures: list[str]
+
+
+def play_tests(source: str, content: ExportFile, lent: Lent | None) -> list[Played]:
+    """Plays all tests of the flows of a file; raises CommandFailed for one that cannot be read."""
+    assets = make_assets(content, SYSTEM_CLOCK, None if lent is None else lent.assets)
+    environment = None if lent is None else lent.environment
+    played = []
+    for definition in content.flows:
+        name = str(definition.get("name") or definition.get("uuid"))
+        try:
+            tests = read_tests(definition)
+            flow = load(definition) if tests else None
+            for test in tests:
+                assert flow is not None
+                played.append(Played(name, test.name, play_test(test, flow, assets, SYSTEM_CLOCK, environment)))
+        except (FlowTestError, DefinitionError) as error:
+            raise CommandFailed(f"{source}: {name}: {error}") from error
+    return played
 
 
 def answer_line(simulation: Simulation, line: str) -> Sequence[Event]:

@@ -7,13 +7,17 @@ import click
 from relayboard.usage.parts import Action, Noun, OneOf, argument, flag, option, this, workspace
 from relayboard.usage.people import ID, IN
 from relayboard.usage.records import showing
-from relayboard.usage.values import DEPENDENCIES, KEYWORD_MATCHES, REPEATS, TRIGGER_TYPES, FileOrOutput, Moment
+from relayboard.usage.values import DEPENDENCIES, KEYWORD_MATCHES, REPEATS, TRIGGER_TYPES, FileOrOutput, Given, Moment
 
 FILE = click.Path(path_type=Path)
 THIS = f"{IN} --flow {ID}"
 TRIAL = (
     "Type to answer. /timeout makes the wait time out, /expire makes it expire, /quit leaves. Nothing is sent, and no "
     "webhook, e-mail or other service is called: what needs one takes its failure path."
+)
+TESTED = (
+    "A test says what somebody writes, what the flow must answer, and how it must end. The exit status is 1 if one "
+    "fails, or if there is none. Without files those of the workspace are played. Nothing is stored, sent or called."
 )
 
 
@@ -26,7 +30,7 @@ def this_flow() -> OneOf:
 
 
 def file() -> click.Argument:
-    return argument("file", "a definition or an export file", kind=FILE)
+    return argument("file", "a definition or an export file, or a folder of flows", kind=FILE)
 
 
 def flow_of_file() -> click.Option:
@@ -35,15 +39,15 @@ def flow_of_file() -> click.Option:
 
 FLOW = Noun(
     "flow",
-    "import, list, label, archive, run, check and draw flows",
+    "import, list, label, archive, run, check, test and draw flows",
     Action(
         "import",
         "flows.run_import",
         "import an export file; existing records are updated",
         workspace(),
         option("--media-url", "base URL of attachments in old files", default="", metavar="URL"),
-        argument("file", "an export file, as JSON", kind=FILE),
-        examples=(f"{IN} registration.json",),
+        argument("file", "an export file, as JSON or YAML, or a folder that `flow export` wrote", kind=FILE),
+        examples=(f"{IN} registration.json", f"{IN} flows"),
     ),
     Action(
         "export",
@@ -59,7 +63,8 @@ FLOW = Noun(
             default="all",
         ),
         option("--output", "the file to write; default: stdout", short="-o", kind=FileOrOutput(), metavar="FILE"),
-        examples=(f"{IN} -o everything.json", f"{THIS} --dependencies none"),
+        option("--folder", "write a folder instead, with a YAML file for each flow", kind=Given()),
+        examples=(f"{IN} -o everything.json", f"{IN} --folder flows", f"{THIS} --dependencies none"),
         is_table=False,
     ),
     Action("list", "flows.run_list", "the flows of a workspace", workspace(), examples=(IN,)),
@@ -120,6 +125,22 @@ FLOW = Noun(
         flag("--json", "print the issues as one JSON list"),
         more="Imports the file into a new workspace, or into the given one, and rolls the import back.",
         examples=("registration.json",),
+    ),
+    Action(
+        "test",
+        "flows.run_test",
+        "play the tests of flows",
+        argument(
+            "files",
+            "definitions, export files or folders; default: the workspace",
+            kind=FILE,
+            several=True,
+            required=False,
+        ),
+        option("--workspace", "use its fields, groups, globals and formats; changes nothing", metavar="UUID"),
+        flag("--json", "print the tests and what failed as one JSON list"),
+        more=TESTED,
+        examples=("flows", IN),
     ),
     Action(
         "draw",

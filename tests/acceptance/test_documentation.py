@@ -21,10 +21,12 @@ import requests
 import yaml
 from markdown_it import MarkdownIt
 
+from relayboard.flow_tools.files import write_folder
 from testbed.running import wait_until
 from testbed.servers import postgres_database
 from testbed.tokens import SECRET_KEY
 from tests.console_script import PATIENCE_SECONDS, Started, call_forked, make_environment, started
+from tests.definition_files import tested
 from tests.documentation import PAGES, ROOT, Block, expand, read_blocks, read_inline_commands
 from tests.relayboard.every_command.leaves import LEAVES
 from tests.relayboard.every_command.running import Run
@@ -165,6 +167,8 @@ def fill_folder(folder: Path) -> Path:
     """A folder with the files that commands of the guides name."""
     for name in ("registration.json", "export.json"):
         shutil.copy(ROOT / "tests" / "flows" / "exports" / "registration.json", folder / name)
+    (folder / "tested.json").write_text(json.dumps(tested()))
+    write_folder(folder / "flows", tested())
     (folder / "docs").mkdir(exist_ok=True)
     for place in (folder, folder / "docs"):
         shutil.copy(ROOT / "docs" / "clinic.json", place / "clinic.json")

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from persistence.database import Database
 from persistence.flows.records import list_all_flows
@@ -16,7 +18,8 @@ from persistence.globals import create_global
 from persistence.sql.columns import new_uuid
 from persistence.workspaces.records import Workspace
 from relayboard.cli import main
-from tests.definition_files import REGISTRATION, bring_in, make_definition, make_file, say
+from relayboard.flow_tools.files import read_document, write_folder
+from tests.definition_files import REGISTRATION, bring_in, make_definition, make_file, say, tested
 
 Command = Callable[..., tuple[int, str, str]]
 TEMPLATES = Path(__file__).parents[3] / "console" / "flows" / "templates"
@@ -56,6 +59,158 @@ def write(folder: Path, document: Any) -> str:
     path = folder / "file.json"
     path.write_text(json.dumps(document))
     return str(path)
+
+
+ADULT = {
+    "name": "An adult agrees",
+    "contact": {"name": "", "groups": []},
+    "at": "2026-05-04T08:00:00Z",
+    "services": {"webhooks": [{"status": 200, "body": '{"name": "Riverside"}'}]},
+    "steps": [
+        {"expect": ["Welcome to Riverside Clinic! What is your name?"]},
+        {"say": "Bob"},
+        {"say": "abc"},
+        {"pass": 60},
+        {"expect": ["Please send your age as a number, like 27."]},
+        {"say": "41"},
+        {"expect": [{"text": "May we send Bob a reminder before each checkup?", "quick_replies": ["Yes", "No"]}]},
+        {"say": "yes"},
+    ],
+    "then": {
+        "status": "completed",
+        "name": "Bob",
+        "results": {"age": {"value": "41", "category": "Age"}},
+        "fields": {"age": "41"},
+        "groups": ["adults", "Registered"],
+        "not_groups": ["Consent"],
+    },
+}
+
+
+class TestTests:
+    def test_a_test_passes_when_the_flow_says_and_does_what_it_expects(self, flow: Command, tmp_path: Path) -> None:
+        status, out, err = flow("test", write(tmp_path, tested(ADULT)))
+        assert (status, out, err) == (0, "ok      Registration: An adult agrees\n", "")
+
+    def test_what_differs_is_said_with_its_step_and_fails_the_command(self, flow: Command, tmp_path: Path) -> None:
+        steps = [{"expect": ["Hello"]}, {"say": "Bob"}, {"expect": []}, {"timeout": True}, {"timeout": True}]
+        then = {"status": "failed", "results": {"age": "1"}, "fields": {"age": 1}, "groups": ["Adults"]}
+        status, out, _ = flow("test", write(tmp_path, tested({"name": "Wrong", "steps": steps, "then": then})))
+        assert status == 1
+        first, *failures = (line.strip() for line in out.splitlines())
+        assert first == "FAILED  Registration: Wrong"
+        assert failures[:2] == [
+            "step 1: text is 'Welcome to Riverside Clinic! What is your name?', expected 'Hello'",
+            "step 3: 0 messages are expected, the flow wrote 'Thanks Bob. How old are you?'",
+        ]
+        assert failures[2].startswith("step 5: ")
+
+    @pytest.mark.parametrize(
+        ("wrong", "sentence"),
+        [
+            ({}, "tests[0].name must be a text"),
+            ({"name": "X", "setps": []}, "tests[0]: setps means nothing here"),
+            ({"name": "X", "steps": [{"say": 41}]}, "tests[0].steps[0].say must be a text: put it into quotes"),
+            ({"name": "X", "steps": [{"say": "a", "expect": []}]}, "tests[0].steps[0] must be one of"),
+            ({"name": "X", "steps": [{"pass": -1}]}, "tests[0].steps[0].pass must be a number of seconds"),
+            ({"name": "X", "at": "soon"}, "tests[0].at must be a time"),
+            ({"name": "X", "contact": {"groups": ["Nobody"]}}, "there is no group 'Nobody'"),
+            ({"name": "X", "then": {"groups": "Adults"}}, "tests[0].then.groups must be a list"),
+        ],
+    )
+    def test_a_test_that_cannot_be_read_says_where_it_is_wrong(
+        self, flow: Command, tmp_path: Path, wrong: dict[str, Any], sentence: str
+    ) -> None:
+        status, _, err = flow("test", write(tmp_path, tested(wrong)))
+        assert status == 1
+        assert sentence in err
+
+    def test_without_a_test_the_command_fails(self, flow: Command) -> None:
+        assert flow("test", str(REGISTRATION))[0] == 1
+        assert flow("test")[0] == 1
+
+    def test_the_tests_of_a_workspace_are_played_with_what_it_has(
+        self, flow_in_service: Command, database: Database, workspace: Workspace
+    ) -> None:
+        bring_in(database, workspace, tested(ADULT))
+        status, out, _ = flow_in_service("test", "--workspace", workspace.uuid, "--json")
+        played = json.loads(out)
+        assert (status, played) == (0, [{"flow": "Registration", "test": "An adult agrees", "failures": []}])
+
+
+class TestFolders:
+    def test_a_folder_says_the_same_as_the_export_file(
+        self, flow_in_service: Command, database: Database, workspace: Workspace, tmp_path: Path
+    ) -> None:
+        bring_in(database, workspace, tested(ADULT))
+        arguments = ("--workspace", workspace.uuid)
+        document = json.loads(flow_in_service("export", *arguments)[1])
+        folder = tmp_path / "flows"
+        written = json.loads(flow_in_service("export", *arguments, "--folder", str(folder))[1])
+        names = ["checkup_reminder.yaml", "consent.yaml", "registration.yaml", "workspace.yaml"]
+        assert (sorted(written["written"]), written["left"]) == (names, [])
+        read = read_document(folder)
+        by_uuid = {each["uuid"]: each for each in document.pop("flows")}
+        assert {each["uuid"]: each for each in read.pop("flows")} == by_uuid
+        assert read == document
+        assert "tests:\n- name: An adult agrees\n" in (folder / "registration.yaml").read_text()
+        assert flow_in_service("test", str(folder))[0] == 0
+        assert flow_in_service("check", str(folder))[0] == flow_in_service("check", str(REGISTRATION))[0]
+        assert flow_in_service("import", *arguments, str(folder))[0] == 0
+        assert json.loads(flow_in_service("export", *arguments)[1])["flows"] == list(by_uuid.values())
+
+    def test_a_renamed_flow_keeps_its_file_and_files_of_others_are_left(self, tmp_path: Path) -> None:
+        one, other = make_definition(say("Hi")), make_definition(say("Ho"))
+        first = write_folder(tmp_path, make_file(one, other))
+        assert first["written"] == ["welcome.yaml", f"welcome-{other['uuid'][:8]}.yaml", "workspace.yaml"]
+        again = write_folder(tmp_path, make_file({**one, "name": "Greeting"}))
+        assert again == {"written": ["welcome.yaml", "workspace.yaml"], "left": [first["written"][1]]}
+
+    @given(
+        values=st.recursive(
+            st.none()
+            | st.booleans()
+            | st.integers()
+            | st.floats(allow_nan=False, allow_infinity=False)
+            | st.text(st.characters(exclude_categories=["Cs"]))
+            | st.sampled_from(["yes", "012", "1:30", "2026-01-01", "~", "<<", "=", "1e5", " a\n b ", "\n", "a\n\n"]),
+            lambda inner: (
+                st.lists(inner, max_size=3)
+                | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), inner, max_size=3)
+            ),
+            max_leaves=8,
+        )
+    )
+    @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    def test_any_definition_is_read_as_it_was_written(self, tmp_path: Path, values: Any) -> None:
+        definition = {**make_definition(say("Hi")), "extra": values}
+        write_folder(tmp_path, make_file(definition))
+        [read] = [each for each in read_document(tmp_path)["flows"] if each["uuid"] == definition["uuid"]]
+        assert read == definition
+        (tmp_path / "welcome.yaml").unlink()
+
+    @pytest.mark.parametrize(
+        ("content", "sentence"),
+        [
+            ("nodes: &all [1]\nother: *all", "references (*) are not read"),
+            ("nodes: " + "[" * 300, "more than 200 levels"),
+            ("nodes: []\nnodes: []", "nodes is there twice"),
+            ("nodes: []\n1: x", "1 must be in quotes"),
+            ("name: Hi", "is not a flow: it has no nodes"),
+            ("- 1", "is not an object"),
+            ("nodes: !!python/object/apply:os.getcwd []", "is not YAML"),
+            ("nodes: [", "is not YAML"),
+            ("nodes: \xff", "is not YAML"),
+        ],
+    )
+    def test_a_file_that_is_no_flow_is_refused(
+        self, flow: Command, tmp_path: Path, content: str, sentence: str
+    ) -> None:
+        (tmp_path / "flow.yaml").write_bytes(content.encode("latin-1"))
+        status, _, err = flow("check", str(tmp_path))
+        assert status == 1
+        assert sentence in err
+        assert "Traceback" not in err
 
 
 class TestRun:

@@ -201,6 +201,7 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
     ("flow", "import"): ("--workspace {workspace} {export}",),
     ("flow", "export"): (
         "--workspace {workspace}",
+        "--workspace {workspace} --folder {folder}/flows",
         "--workspace {workspace} --flow {flow} --campaign {campaign} --dependencies none -o {folder}/written.json",
     ),
     ("flow", "list"): ("--workspace {workspace}",),
@@ -215,6 +216,7 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
         '{definition} --json --flow Welcome --workspace {workspace} --params {{}} --contact \'{{"name": "Bob"}}\'',
     ),
     ("flow", "check"): ("{definition}", "{definition} --json"),
+    ("flow", "test"): ("{tested}", "{tested} --json --workspace {workspace}"),
     ("flow", "draw"): ("{definition}", "{definition} --flow Welcome -o {folder}/flow.svg"),
     ("trigger", "create"): (
         "--workspace {workspace} --flow {flow} --type keyword --keyword join --match only --channel {channel} "
@@ -362,7 +364,7 @@ SERVICES: dict[Leaf, tuple[str, ...]] = {
 }
 """Those that go on until they are told to stop."""
 
-TEXT = {("flow", "run"), ("flow", "check"), ("flow", "draw"), ("flow", "export"), ("completion",)}
+TEXT = {("flow", "run"), ("flow", "test"), ("flow", "check"), ("flow", "draw"), ("flow", "export"), ("completion",)}
 """Commands that write for people unless they are asked for JSON."""
 QUIET = {("flow", "check"), ("flow", "draw"), ("flow", "export")}
 """Those that have nothing to say when nothing is wrong, or write to a file."""

@@ -64,7 +64,7 @@ from testbed.tokens import KEYS, SECRET_KEY
 from tests.boundary_files import RWANDA
 from tests.campaign_rows import make_campaign, make_group
 from tests.channel_rows import add_channel, add_contact
-from tests.definition_files import REGISTRATION, bring_in, make_definition, make_file, say
+from tests.definition_files import REGISTRATION, bring_in, make_definition, make_file, say, tested
 from tests.factories import make_contact
 from tests.run_rows import add_start, uuid_of
 
@@ -206,6 +206,7 @@ def _make_users(database: Database, workspace: Any) -> dict[str, str]:
 def _make_files(folder: Path) -> dict[str, str]:
     definition, boundaries, secret = folder / "definition.json", folder / "boundaries.json", folder / "secret.txt"
     definition.write_text(json.dumps(make_definition(say("Hello"))))
+    (folder / "tested.json").write_text(json.dumps(tested()))
     boundaries.write_text(json.dumps(RWANDA))
     secret.write_text(SECRET + "\n")
     secret.chmod(0o600)
@@ -224,6 +225,7 @@ def _make_files(folder: Path) -> dict[str, str]:
         "secret_file": str(secret),
         "url_file": str(folder / "url.txt"),
         "export": str(REGISTRATION),
+        "tested": str(folder / "tested.json"),
     }
 
 
