@@ -4,18 +4,14 @@ import { confirmFirst, FormDialog } from "../parts/dialog.js";
 import { attempt, notify } from "../parts/notices.js";
 import { doWithMany } from "../parts/part_by_part.js";
 import { Avatar, Badge, Empty, Field, ListEnd } from "../parts/small.js";
-import { DRAFT, NOTHING } from "../broadcasts/draft.js";
+import { writeTo } from "../broadcasts/write_to.js";
 import { post } from "../shared/api.js";
-import { keepDraft, loadDraft } from "../shared/drafts.js";
 import { addressOf, displayName } from "../shared/names.js";
-import { go, link } from "../shared/router.js";
+import { link } from "../shared/router.js";
 import { may } from "../shared/session.js";
 import { fullTime, listTime, number, t, word } from "../shared/texts.js";
 import { html, useState } from "../shared/ui.js";
 import { MergeDialog } from "./merge_dialog.js";
-
-/** The most contacts to whom the API takes a message by their UUIDs. */
-const MOST_WRITTEN_TO = 100;
 
 /** @typedef {import("../shared/contract.js").Listed<"contacts">} Contact */
 /** @typedef {import("../shared/contract.js").Listed<"groups">} Group */
@@ -84,11 +80,7 @@ function Bulk({ picked, groups, onDone }) {
   const now = (/** @type {() => Promise<boolean>} */ work) => attempt(async () => (await work()) && notify(t("contacts.done")));
   const remove = { title: t("contacts.delete_chosen", { count }), text: t("contacts.delete_text"), submit: t("act.delete"), onYes: act(t("act.delete"), "delete") };
   const block = { title: t("contacts.block_chosen", { count }), text: t("contact.block_text"), submit: t("contact.block"), onYes: act(t("contact.block"), "block") };
-  const write = () => {
-    if (picked.length > MOST_WRITTEN_TO) return notify(t("contacts.too_many_to_write"), true);
-    keepDraft(DRAFT, { ...NOTHING, ...loadDraft(DRAFT, NOTHING), contacts: picked.map(({ uuid, name, urns }) => ({ uuid, name: displayName(name, urns[0]) })) });
-    go(["broadcasts", "new"]);
-  };
+  const write = () => writeTo(picked.map(({ uuid, name, urns }) => ({ uuid, name: displayName(name, urns[0]) })));
   const groupTitle = t(asks === "remove" ? "contacts.from_group" : "contacts.to_group");
   const inGroup = (/** @type {FormData} */ data) => act(groupTitle, asks === "remove" ? "remove" : "add", String(data.get("group")))();
   return html`

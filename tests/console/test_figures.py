@@ -79,17 +79,7 @@ def test_a_silent_phone_stands_on_the_first_page(somebody, clinic):
 
 
 def test_a_flow_shows_where_its_contacts_are_and_gives_its_results_as_a_file(somebody, clinic):
-    (flow,) = clinic.service.get("/api/v2/flows.json")["results"]
-    people = People(clinic.phone)
-
-    def answered():
-        for _ in range(3):
-            clinic.phone.sync()
-            people.act()
-            clinic.sync()
-        return clinic.service.get("/api/v2/flow_figures.json", uuid=flow["uuid"])["results"]
-
-    wait_until(answered, "answers of the survey")
+    flow = surveyed(clinic)
     page = sign_in(somebody, clinic, "viewer", place="flows")
     page.get_by_role("link", name=flow["name"]).click()
     expect(page.locator(".flow-node")).to_have_count(5)
@@ -115,6 +105,55 @@ def test_a_flow_shows_where_its_contacts_are_and_gives_its_results_as_a_file(som
         page.get_by_role("tab", name=tab).click()
         expect(page.get_by_role("tabpanel", name=tab)).to_be_visible()
         assert findings(page, f"{tab} of a flow on a phone") == []
+
+
+def test_results_lead_to_those_who_answered_and_a_node_to_those_who_wait(somebody, clinic):
+    service, flow = clinic.service, surveyed(clinic)
+    body = {"name": "Waiting Woman", "urns": ["tel:+250788000771"]}
+    waiting = {"contacts": [service.post("/api/v2/contacts.json", body)["uuid"]], "flow": flow["uuid"]}
+    service.post("/api/v2/flow_starts.json", waiting)
+
+    def found():
+        runs = service.get("/api/v2/runs.json", flow=flow["uuid"], status="active")["results"]
+        return next((run["path"][-1]["node"] for run in runs if run["contact"]["uuid"] in waiting["contacts"]), None)
+
+    node = wait_until(found, "a run that waits")
+    page = sign_in(somebody, clinic, "editor", place=f"flows/{flow['uuid']}/results?cross={flow['results'][0]['key']}")
+    expect(page.locator(".crossing tbody tr").first).to_be_visible()
+    assert findings(page, "results by group") == []
+    answer = page.locator(".share-bars a").first
+    category = answer.inner_text()
+    answer.click()
+    expect(page.locator(".runs tbody tr").first).to_contain_text(category)
+    page.get_by_label("Answer", exact=True).select_option("")
+    page.get_by_label("Where they wait").select_option(node)
+    row = page.get_by_role("row", name="Waiting Woman")
+    row.get_by_role("checkbox").check()
+    assert findings(page, "runs") == []
+    page.get_by_role("button", name="Write to them").click()
+    expect(page.get_by_role("heading", name="Write to many")).to_be_visible()
+    expect(page.get_by_role("main")).to_contain_text("Waiting Woman")
+    open_page(page, clinic, f"flows/{flow['uuid']}/runs?node={node}")
+    row.get_by_role("checkbox").check()
+    page.get_by_role("button", name="Interrupt the flow").click()
+    page.get_by_role("dialog").get_by_role("button", name="Interrupt the flow").click()
+    expect(row).to_have_count(0)
+
+
+def surveyed(clinic):
+    """The flow of the clinic, once people have answered."""
+    (flow,) = clinic.service.get("/api/v2/flows.json")["results"]
+    people = People(clinic.phone)
+
+    def answered():
+        for _ in range(3):
+            clinic.phone.sync()
+            people.act()
+            clinic.sync()
+        return clinic.service.get("/api/v2/flow_figures.json", uuid=flow["uuid"])["results"]
+
+    wait_until(answered, "answers of the survey")
+    return flow
 
 
 def test_the_times_of_tickets_are_plotted_with_their_numbers(somebody, clinic):

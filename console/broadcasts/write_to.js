@@ -1,0 +1,17 @@
+/** From lists of people to the form of a message to them. */
+
+import { notify } from "../parts/notices.js";
+import { keepDraft, loadDraft } from "../shared/drafts.js";
+import { go } from "../shared/router.js";
+import { t } from "../shared/texts.js";
+import { DRAFT, NOTHING } from "./draft.js";
+
+/** The most contacts to whom the API takes a message by their UUIDs. */
+const MOST_WRITTEN_TO = 100;
+
+/** @param {import("./draft.js").Named[]} contacts */
+export function writeTo(contacts) {
+  if (contacts.length > MOST_WRITTEN_TO) return notify(t("contacts.too_many_to_write"), true);
+  keepDraft(DRAFT, { ...NOTHING, ...loadDraft(DRAFT, NOTHING), contacts });
+  go(["broadcasts", "new"]);
+}
