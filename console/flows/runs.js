@@ -12,7 +12,7 @@ import { go, link } from "../shared/router.js";
 import { may } from "../shared/session.js";
 import { fullTime, listTime, number, t, word } from "../shared/texts.js";
 import { html, useState } from "../shared/ui.js";
-import { describe } from "./drawing.js";
+import { describe } from "./node_content.js";
 
 /** @typedef {import("../shared/contract.js").Listed<"runs">} Run */
 /** @typedef {import("./flow.js").TabProps} TabProps */
@@ -22,7 +22,7 @@ const MOST_COLUMNS = 3;
 const NAME_LENGTH = 60;
 
 /** @param {TabProps} props what is looked for stands in the query: `status`, `node`, `result` and `category` */
-export function Runs({ flow, nodes, query }) {
+export function Runs({ flow, definition: { nodes }, query }) {
   const { status, node, result, category } = query;
   const list = useList("runs", { flow: flow.uuid, paths: "false", node: node || undefined, status: /** @type {any} */ (status || undefined), result: result || undefined, category: (result && category) || undefined });
   const [chosen, setChosen] = useState(/** @type {Set<string>} */ (new Set()));
@@ -44,7 +44,7 @@ export function Runs({ flow, nodes, query }) {
   `;
 }
 
-/** @param {{flow: import("./page.js").Flow, nodes: import("./drawing.js").FlowNode[], query: Record<string, string>, columns: string[], onAsk: (changed: Record<string, string>) => void}} props */
+/** @param {{flow: import("./page.js").Flow, nodes: import("./node_content.js").FlowNode[], query: Record<string, string>, columns: string[], onAsk: (changed: Record<string, string>) => void}} props */
 function Filters({ flow, nodes, query, columns, onAsk }) {
   const { status = "", node = "", result = "", category = "" } = query;
   const answers = flow.results.flatMap(({ key, name, categories }) => [{ key, name, of: "" }, ...categories.map((of) => ({ key, name, of }))]);
@@ -78,7 +78,7 @@ function Filters({ flow, nodes, query, columns, onAsk }) {
 
 /**
  * What contacts were asked before they wait at a node: its own text, or that of a node before it.
- * @param {import("./drawing.js").FlowNode} node @param {import("./drawing.js").FlowNode[]} nodes
+ * @param {import("./node_content.js").FlowNode} node @param {import("./node_content.js").FlowNode[]} nodes
  */
 function shortName(node, nodes) {
   const before = nodes.filter(({ exits }) => exits.some(({ destination_uuid }) => destination_uuid === node.uuid));
