@@ -8,7 +8,7 @@ import { post } from "../shared/api.js";
 import { useChanges } from "../shared/changes.js";
 import { useList } from "../shared/lists.js";
 import { displayName } from "../shared/names.js";
-import { go, link } from "../shared/router.js";
+import { go, link, place } from "../shared/router.js";
 import { may } from "../shared/session.js";
 import { fullTime, listTime, number, t, word } from "../shared/texts.js";
 import { html, useState } from "../shared/ui.js";
@@ -30,7 +30,7 @@ export function Runs({ flow, definition: { nodes }, query }) {
   const columns = query.columns === undefined ? flow.results.slice(0, MOST_COLUMNS).map(({ key }) => key) : query.columns.split(" ");
   const ask = (/** @type {Record<string, string>} */ changed) => {
     setChosen(new Set());
-    go(["flows", flow.uuid, "runs"], Object.fromEntries(Object.entries({ ...query, ...changed }).filter(([name, value]) => value || name === "columns")));
+    go(["flows", flow.uuid, "runs"], Object.fromEntries(Object.entries({ ...place.value.query, ...changed }).filter(([name, value]) => value || name === "columns")));
   };
   const toggle = (/** @type {string} */ uuid) => setChosen((old) => new Set(old.has(uuid) ? [...old].filter((each) => each !== uuid) : [...old, uuid]));
   // Only among what is shown: a run that is no longer here is not acted on.

@@ -126,6 +126,8 @@ def test_results_lead_to_those_who_answered_and_a_node_to_those_who_wait(somebod
     answer.click()
     expect(page.locator(".runs tbody tr").first).to_contain_text(category)
     page.get_by_label("Answer", exact=True).select_option("")
+    expect(page).not_to_have_url(re.compile("category="))
+    expect(page.get_by_label("Answer", exact=True)).to_have_value("")
     page.get_by_label("Where they wait").select_option(node)
     row = page.get_by_role("row", name="Waiting Woman")
     row.get_by_role("checkbox").check()
