@@ -117,7 +117,8 @@ def test_results_lead_to_those_who_answered_and_a_node_to_those_who_wait(somebod
         runs = service.get("/api/v2/runs.json", flow=flow["uuid"], status="active")["results"]
         return next((run["path"][-1]["node"] for run in runs if run["contact"]["uuid"] in waiting["contacts"]), None)
 
-    node = wait_until(found, "a run that waits")
+    wait_until(found, "a run that waits")
+    node = found()
     page = sign_in(somebody, clinic, "editor", place=f"flows/{flow['uuid']}/results?cross={flow['results'][0]['key']}")
     expect(page.locator(".crossing tbody tr").first).to_be_visible()
     assert findings(page, "results by group") == []
