@@ -45,7 +45,7 @@ HEAVY = (
     "worker.jobs",
     "xlsxwriter",
 )
-READ_DEFINITIONS = {("flow", verb) for verb in ("import", "export", "run", "check", "draw")}
+READ_DEFINITIONS = {("flow", verb) for verb in ("import", "export", "run", "check", "test", "draw")}
 CALL_SERVERS = {words for words in GOOD if words[0] in ("phone", "move")}
 DO_JOBS = {("contact", "copy"), ("contact", "erase"), ("export",)}
 """They do at once what a worker does with the same request of the API."""
