@@ -37,7 +37,7 @@ from sqlalchemy.types import Integer, TypeEngine
 
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
-from persistence.records import Record, Shown, readable, select_records, write_record
+from persistence.records import Record, Shown, Template, readable, select_records, write_record
 from persistence.sql.columns import TIME_LAYOUT, BigId, UtcDateTime, time_text
 from persistence.statements import execute_kept, shape_of
 
@@ -204,6 +204,17 @@ class _PageStart:
     count: int | None = None
 
 
+class AmongFew(
+    Template,
+    sqlite="{0} IN (SELECT value FROM json_each({1}))",
+    postgresql="{0} IN (SELECT value::bigint FROM json_array_elements_text({1}::json))",
+    kind=Integer(),  # as a truth value it would be compared with 1, and no id be looked up
+):
+    """The records whose ids a JSON list names. SQLite would read all records in the order of the list, to find these
+    among them.
+    """
+
+
 _counts: _Memory[tuple[int, datetime]] = _Memory(most=1000)
 _marks: _Memory[_Marks] = _Memory(most=100)
 
@@ -345,6 +356,9 @@ def _pick_ids(
 ) -> Select[int, Any]:
     """Selects the `id` and `key` of records, in their order."""
     base = select(order.id.label("id"), order.column.label("key")).where(*conditions)
+    if any(isinstance(each, AmongFew) for each in conditions):
+        table: Any = order.id.table
+        base = base.with_hint(table, "NOT INDEXED", "sqlite")
     sorting, position = order.sorting, window.position
     if position is None:
         return _cut(base.order_by(*sorting), window)

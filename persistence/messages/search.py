@@ -5,10 +5,11 @@ so that one does not read what only others have written.
 
 import json
 
-from sqlalchemy import Text, column, func, literal, literal_column, select, table
+from sqlalchemy import Text, column, literal, literal_column, select, table
 
 from flows.typed import WantedWords, wanted_words
 from persistence.lists import Condition, ListQuery, never
+from persistence.pages import AmongFew
 from persistence.sql.query_functions import OF_WORKSPACE, HasWords, contains_folded
 from persistence.tables.messages import message
 
@@ -25,17 +26,20 @@ def with_words(query: ListQuery, text: str) -> list[Condition]:
     if wanted.is_empty:
         return [never(message.c.id)]
     parts: list[Condition] = [contains_folded(message.c.text, part) for part in wanted.parts]
-    if query.tx.sqlite and _are_few(query, wanted):
-        return [message.c.id.in_(select(WORDS.c.rowid).where(_in_table(query, wanted))), *parts]
+    few = _find_few(query, wanted) if query.tx.sqlite else None
+    if few is not None:
+        return [AmongFew(message.c.id, literal(json.dumps(few), Text())), *parts]
     asked = json.dumps([wanted.words, wanted.beginnings]) if query.tx.sqlite else _as_tsquery(query, wanted)
     return [HasWords(message.c.workspace_id, message.c.text, literal(asked, Text())), *parts]
 
 
-def _are_few(query: ListQuery, wanted: WantedWords) -> bool:
-    """SQLite finds all messages with the words before it puts them in order, or reads messages in their order: it does
-    not know which is quicker, as PostgreSQL does."""
-    some = select(WORDS.c.rowid).where(_in_table(query, wanted)).limit(FEW + 1).subquery()
-    return query.tx.execute(select(func.count()).select_from(some)).scalar_one() <= FEW
+def _find_few(query: ListQuery, wanted: WantedWords) -> list[int] | None:
+    """The ids of the messages with the words, or None if they are many. SQLite does not know which is quicker, as
+    PostgreSQL does.
+    """
+    some = select(WORDS.c.rowid).where(_in_table(query, wanted)).limit(FEW + 1)
+    ids = list(query.tx.execute(some).scalars())
+    return ids if len(ids) <= FEW else None
 
 
 def _in_table(query: ListQuery, wanted: WantedWords) -> Condition:

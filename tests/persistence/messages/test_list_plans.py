@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import event, insert, text
+from sqlalchemy import event, func, insert, select, text, update
 
 from persistence.database import Database
 from persistence.lists import ListQuery, fetch_list, fetch_numbered_list
@@ -81,6 +81,24 @@ def test_a_time_among_sent_messages_begins_where_they_were_sent(
 
     assert APART in bound
     assert "ix_message_sent " in page or "ix_message_sent\n" in page, page
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("search", ["rare", "nowhere"])
+def test_a_word_that_few_messages_have_is_not_looked_for_in_all(
+    database: Database, workspace: Workspace, channels: tuple[int, int], search: str
+) -> None:
+    with database.writing() as tx:
+        tx.execute(
+            update(message)
+            .where(message.c.id == select(func.max(message.c.id)).scalar_subquery())
+            .values(text="a rare word")
+        )
+
+    words, page = explain(database, workspace, MESSAGES, search=search)
+
+    assert "message_words" in words
+    assert "json_each" in page and "ix_message_page" not in page, page
 
 
 @on_postgresql
