@@ -15,3 +15,9 @@ export function writeTo(contacts) {
   keepDraft(DRAFT, { ...NOTHING, ...loadDraft(DRAFT, NOTHING), contacts });
   go(["broadcasts", "new"]);
 }
+
+/** To all who match a query, or are in a group. @param {{query?: string, members_of?: string}} who */
+export function writeToMatching({ query = "", members_of: group }) {
+  keepDraft(DRAFT, { ...NOTHING, ...loadDraft(DRAFT, NOTHING), query, groups: group ? [group] : [] });
+  go(["broadcasts", "new"]);
+}

@@ -17,6 +17,7 @@ import { html, useEffect, useState } from "../shared/ui.js";
 import { ContactDialog } from "./contact_dialog.js";
 import { History } from "./history.js";
 import { MergeDialog } from "./merge_dialog.js";
+import { mayRequest, Requests } from "./requests.js";
 
 /** @param {{uuid: string}} props */
 export function ContactPage({ uuid }) {
@@ -31,7 +32,7 @@ export function ContactPage({ uuid }) {
   useChanges(["contact"], load, (record) => record.uuid === uuid);
   // What is known stays on the screen, and so does what somebody types into its form.
   if (problem && !contact) return html`<main id="main" class="page" tabindex="-1"><${Problem} text=${problem} onRetry=${load} /></main>`;
-  if (contact === null) return html`<main id="main" class="page" tabindex="-1"><${Empty} icon="contacts" title=${t("contacts.gone")} text=${t("contacts.none_found_text")} /></main>`;
+  if (contact === null) return html`<main id="main" class="page" tabindex="-1"><${Empty} icon="contacts" title=${t("contacts.gone")} text=${t("contacts.none_found_text")} />${mayRequest() && html`<${Requests} key=${uuid} contact=${uuid} name="" onErased=${load} />`}</main>`;
   if (!contact) return html`<main id="main" class="page" tabindex="-1"><${Waiting} /></main>`;
   const name = displayName(contact.name, contact.urns[0]);
   const act = (/** @type {"block" | "unblock" | "interrupt" | "answer_again"} */ action) => () => attempt(() => post("contact_actions", { contacts: [uuid], action }).then(load), t("contacts.done"));
@@ -72,6 +73,7 @@ export function ContactPage({ uuid }) {
         </section>
         <${History} contact=${uuid} />
       </div>
+      ${mayRequest() && html`<${Requests} key=${uuid} contact=${uuid} name=${name} onErased=${load} />`}
       ${merging && html`<${MergeDialog} contacts=${[contact]} onClose=${() => setMerging(false)} onDone=${load} />`}
       ${editing && html`<${ContactDialog} contact=${contact} groups=${groups} onClose=${() => setEditing(false)} onDone=${load} />`}
     </main>

@@ -4,25 +4,69 @@ import { confirmFirst, FormDialog } from "../parts/dialog.js";
 import { attempt, notify } from "../parts/notices.js";
 import { doWithMany } from "../parts/part_by_part.js";
 import { Avatar, Badge, Empty, Field, ListEnd } from "../parts/small.js";
-import { writeTo } from "../broadcasts/write_to.js";
-import { post } from "../shared/api.js";
+import { writeTo, writeToMatching } from "../broadcasts/write_to.js";
+import { Menu } from "../parts/menu.js";
+import { newKey, post } from "../shared/api.js";
+import { keepDraft, loadDraft } from "../shared/drafts.js";
 import { addressOf, displayName } from "../shared/names.js";
 import { link } from "../shared/router.js";
 import { may } from "../shared/session.js";
-import { fullTime, listTime, number, t, word } from "../shared/texts.js";
-import { html, useState } from "../shared/ui.js";
+import { fieldText } from "../shared/field_values.js";
+import { fullTime, languageName, listTime, number, t, word } from "../shared/texts.js";
+import { html, useRef, useState } from "../shared/ui.js";
 import { MergeDialog } from "./merge_dialog.js";
 
 /** @typedef {import("../shared/contract.js").Listed<"contacts">} Contact */
 /** @typedef {import("../shared/contract.js").Listed<"groups">} Group */
 /** @typedef {"add" | "remove" | "block" | "unblock" | "interrupt" | "archive_messages" | "delete"} Action */
 
-/** @param {{list: import("../shared/lists.js").List<Contact>, groups: Group[], isFiltered: boolean}} props */
-export function ContactList({ list, groups, isFiltered }) {
+/** @typedef {import("../shared/contract.js").Listed<"fields">} FieldRecord */
+/** @typedef {{value: number, is_exact: boolean} | null} Total */
+/** @typedef {{query?: string, members_of?: string}} Who */
+
+/** What a table can show beside names and addresses; fields have their keys after a colon. */
+const OWN_COLUMNS = /** @type {const} */ (["groups", "language", "since", "last_seen"]);
+const USUAL = ["groups", "last_seen"];
+const KEPT = "contacts.columns";
+
+/** The columns that somebody chose, which outlive the page. @returns {[string[], (columns: string[]) => void]} */
+export function useColumns() {
+  const [columns, setColumns] = useState(() => loadDraft(KEPT, { columns: USUAL }).columns);
+  return [columns, (changed) => (keepDraft(KEPT, { columns: changed }), setColumns(changed))];
+}
+
+/** How many there are, as far as they are counted. @param {NonNullable<Total>} total */
+export const countText = ({ value, is_exact: isExact }) => (isExact ? number(value) : t("contacts.more_than", { count: number(value) }));
+
+/** Chooses what the table shows. @param {{columns: string[], fields: FieldRecord[], onChange: (columns: string[]) => void}} props */
+export function Columns({ columns, fields, onChange }) {
+  const known = [...OWN_COLUMNS.map((name) => ({ name: String(name), text: t(`contact.${name}`) })), ...fields.map(({ key, name }) => ({ name: `field:${key}`, text: name }))];
+  const toggle = (/** @type {string} */ name) => onChange(known.map((each) => each.name).filter((each) => (each === name) !== columns.includes(each)));
+  return html`<${Menu} label=${t("contacts.columns")} icon="choices" items=${known.map(({ name, text }) => ({ id: name, text, several: true, checked: columns.includes(name), onPick: () => toggle(name) }))} />`;
+}
+
+/** A cell of a column. @param {string} column @param {Contact} contact @param {FieldRecord[]} fields */
+function cellOf(column, contact, fields) {
+  if (column === "groups") return contact.groups.length > 0 && html`<span class="tags">${contact.groups.slice(0, 3).map(({ uuid, name }) => html`<span key=${uuid} class="tag">${name}</span>`)}</span>`;
+  if (column === "language") return contact.language && languageName(contact.language);
+  if (column === "since") return html`<time datetime=${contact.created_on} title=${fullTime(contact.created_on)}>${listTime(contact.created_on)}</time>`;
+  if (column === "last_seen") return contact.last_seen_on && html`<time datetime=${contact.last_seen_on} title=${fullTime(contact.last_seen_on)}>${listTime(contact.last_seen_on)}</time>`;
+  const known = fields.find(({ key }) => `field:${key}` === column);
+  return known && html`<span dir="auto">${fieldText(contact.fields[known.key ?? ""], known.type)}</span>`;
+}
+
+/** @param {string} column @param {FieldRecord[]} fields */
+const titleOf = (column, fields) => (column.startsWith("field:") ? fields.find(({ key }) => `field:${key}` === column)?.name : t(/** @type {any} */ (`contact.${column}`)));
+
+/** @param {{list: import("../shared/lists.js").List<Contact>, groups: Group[], fields: FieldRecord[], columns: string[], isFiltered: boolean, total: Total, who: Who, onBegun: (uuid: string) => void}} props */
+export function ContactList({ list, groups, fields, columns, isFiltered, total, who, onBegun }) {
+  const [everyone, setEveryone] = useState(false);
+  const shown = columns.filter((column) => titleOf(column, fields));
   const [chosen, setChosen] = useState(/** @type {Set<string>} */ (new Set()));
   const toggle = (/** @type {string} */ uuid) => {
     const changed = new Set(chosen);
     if (!changed.delete(uuid)) changed.add(uuid);
+    setEveryone(false);
     setChosen(changed);
   };
   // Only among what is shown: nobody may delete what they do not see.
@@ -32,17 +76,19 @@ export function ContactList({ list, groups, isFiltered }) {
     return html`<${Empty} icon="contacts" title=${t(isFiltered ? "contacts.none_found" : "contacts.empty")} text=${t(isFiltered ? "contacts.none_found_text" : "contacts.empty_text")} />`;
   }
   return html`
-    ${picked.length > 0 && html`<${Bulk} picked=${picked} groups=${groups} onDone=${(/** @type {Contact[]} */ left) => (setChosen(new Set(left.map(({ uuid }) => uuid))), list.reload())} />`}
+    ${picked.length > 0 && html`<${Bulk} picked=${picked} groups=${groups} total=${total} who=${everyone ? who : null}
+      onEveryone=${(all || everyone) && may("create_contact_job") && total && (total.value > picked.length || !total.is_exact) ? () => setEveryone(!everyone) : null}
+      onBegun=${(/** @type {string} */ uuid) => (setChosen(new Set()), setEveryone(false), onBegun(uuid))}
+      onDone=${(/** @type {Contact[]} */ left) => (setChosen(new Set(left.map(({ uuid }) => uuid))), list.reload())} />`}
     <div class="table-box" tabindex="0" role="region" aria-label=${t("contacts.title")}>
-      <table class="table">
+      <table class="table people">
         <thead>
           <tr>
             ${may("act_on_contacts") && html`<th class="narrow"><input type="checkbox" aria-label=${t("contacts.choose_all")} checked=${all}
-              onChange=${() => setChosen(all ? new Set() : new Set(list.items.map(({ uuid }) => uuid)))} /></th>`}
+              onChange=${() => (setEveryone(false), setChosen(all ? new Set() : new Set(list.items.map(({ uuid }) => uuid))))} /></th>`}
             <th>${t("contact.name")}</th>
             <th>${t("contact.address")}</th>
-            <th class="wide-only">${t("contact.groups")}</th>
-            <th>${t("contact.last_seen")}</th>
+            ${shown.map((column) => html`<th key=${column}>${titleOf(column, fields)}</th>`)}
           </tr>
         </thead>
         <tbody>
@@ -59,8 +105,7 @@ export function ContactList({ list, groups, isFiltered }) {
                   ${contact.status !== "active" && html`<${Badge} tone="warn">${word("contact_status", contact.status ?? "")}<//>`}
                 </td>
                 <td><bdi>${addressOf(contact.urns[0])}</bdi></td>
-                <td class="wide-only"><span class="tags">${contact.groups.slice(0, 3).map(({ uuid, name }) => html`<span key=${uuid} class="tag">${name}</span>`)}</span></td>
-                <td>${contact.last_seen_on && html`<time datetime=${contact.last_seen_on} title=${fullTime(contact.last_seen_on)}>${listTime(contact.last_seen_on)}</time>`}</td>
+                ${shown.map((column) => html`<td key=${column} class="more" data-label=${titleOf(column, fields)}>${cellOf(column, contact, fields)}</td>`)}
               </tr>
             `,
           )}
@@ -71,34 +116,46 @@ export function ContactList({ list, groups, isFiltered }) {
   `;
 }
 
-/** @param {{picked: Contact[], groups: Group[], onDone: (left: Contact[]) => void}} props */
-function Bulk({ picked, groups, onDone }) {
+/** @param {{picked: Contact[], groups: Group[], total: Total, who: Who | null, onEveryone: (() => void) | null, onBegun: (uuid: string) => void, onDone: (left: Contact[]) => void}} props
+ * `who` are all that match, instead of those that are picked; `onEveryone` changes between both */
+function Bulk({ picked, groups, total, who, onEveryone, onBegun, onDone }) {
   const [asks, setAsks] = useState(/** @type {"" | "add" | "remove" | "merge"} */ (""));
-  const count = number(picked.length);
-  const act = (/** @type {string} */ title, /** @type {Action} */ action, /** @type {string} */ group = "") => () =>
-    doWithMany(title, picked, (contacts, key) => post("contact_actions", { contacts: contacts.map(({ uuid }) => uuid), action, ...(group ? { group } : {}) }, undefined, key), onDone);
-  const now = (/** @type {() => Promise<boolean>} */ work) => attempt(async () => (await work()) && notify(t("contacts.done")));
+  const key = useRef(newKey());
+  const count = who && total ? countText(total) : number(picked.length);
+  const act = (/** @type {string} */ title, /** @type {Action} */ action, /** @type {string} */ group = "") => async () => {
+    if (!who) return doWithMany(title, picked, (contacts, key) => post("contact_actions", { contacts: contacts.map(({ uuid }) => uuid), action, ...(group ? { group } : {}) }, undefined, key), onDone);
+    const { uuid } = await post("contact_jobs", { action, ...who, ...(group ? { group } : {}) }, undefined, key.current);
+    key.current = newKey();
+    onBegun(uuid);
+    return false;
+  };
+  const asked = (/** @type {string} */ title, /** @type {Action} */ action) =>
+    confirmFirst({ title, text: t("contacts.everyone_text", { count }), submit: title, onYes: act(title, action) });
+  const now = (/** @type {string} */ title, /** @type {Action} */ action) =>
+    who ? asked(title, action) : attempt(async () => (await act(title, action)()) && notify(t("contacts.done")));
   const remove = { title: t("contacts.delete_chosen", { count }), text: t("contacts.delete_text"), submit: t("act.delete"), onYes: act(t("act.delete"), "delete") };
   const block = { title: t("contacts.block_chosen", { count }), text: t("contact.block_text"), submit: t("contact.block"), onYes: act(t("contact.block"), "block") };
-  const write = () => writeTo(picked.map(({ uuid, name, urns }) => ({ uuid, name: displayName(name, urns[0]) })));
+  const write = () => (who ? writeToMatching(who) : writeTo(picked.map(({ uuid, name, urns }) => ({ uuid, name: displayName(name, urns[0]) }))));
   const groupTitle = t(asks === "remove" ? "contacts.from_group" : "contacts.to_group");
   const inGroup = (/** @type {FormData} */ data) => act(groupTitle, asks === "remove" ? "remove" : "add", String(data.get("group")))();
   return html`
     <div class="bulk" role="toolbar" aria-label=${t("contacts.chosen", { count })}>
       <strong>${t("contacts.chosen", { count })}</strong>
-      ${may("create_broadcast") && html`<button type="button" onClick=${write}>${t("broadcasts.write")}</button>`}
+      ${onEveryone && html`<button type="button" aria-pressed=${who !== null} onClick=${onEveryone}>${t("contacts.choose_everyone", { count: total ? countText(total) : "" })}</button>`}
+      ${may("create_broadcast") && !(who?.query && who.members_of) && html`<button type="button" onClick=${write}>${t("broadcasts.write")}</button>`}
       <button type="button" onClick=${() => setAsks("add")}>${t("contacts.to_group")}</button>
       <button type="button" onClick=${() => setAsks("remove")}>${t("contacts.from_group")}</button>
       <button type="button" onClick=${() => confirmFirst(block)}>${t("contact.block")}</button>
-      <button type="button" onClick=${() => now(act(t("contact.unblock"), "unblock"))}>${t("contact.unblock")}</button>
-      <button type="button" onClick=${() => now(act(t("flow.interrupt"), "interrupt"))}>${t("flow.interrupt")}</button>
-      <button type="button" onClick=${() => now(act(t("contacts.archive_messages"), "archive_messages"))}>${t("contacts.archive_messages")}</button>
-      ${may("merge_contacts") && picked.length === 2 && html`<button type="button" onClick=${() => setAsks("merge")}>${t("contacts.merge_two")}</button>`}
+      <button type="button" onClick=${() => now(t("contact.unblock"), "unblock")}>${t("contact.unblock")}</button>
+      <button type="button" onClick=${() => now(t("flow.interrupt"), "interrupt")}>${t("flow.interrupt")}</button>
+      <button type="button" onClick=${() => now(t("contacts.archive_messages"), "archive_messages")}>${t("contacts.archive_messages")}</button>
+      ${may("merge_contacts") && !who && picked.length === 2 && html`<button type="button" onClick=${() => setAsks("merge")}>${t("contacts.merge_two")}</button>`}
       ${may("delete_contact") && html`<button type="button" class="danger" onClick=${() => confirmFirst(remove)}>${t("act.delete")}</button>`}
     </div>
     ${asks === "merge" && html`<${MergeDialog} contacts=${picked} onClose=${() => setAsks("")} onDone=${() => onDone([])} />`}
     ${(asks === "add" || asks === "remove") &&
     html`<${FormDialog} title=${groupTitle} submit=${t("act.save")} onSubmit=${inGroup} onClose=${() => setAsks("")}>
+      ${who && html`<p>${t("contacts.everyone_text", { count })}</p>`}
       <${Field} label=${t("contacts.group")} id="bulk-group">
         <select id="bulk-group" name="group" required>
           ${groups.filter((group) => !group.query && !group.system).map(({ uuid, name }) => html`<option key=${uuid} value=${uuid}>${name}</option>`)}

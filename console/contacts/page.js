@@ -6,7 +6,7 @@ import { useList, useAll } from "../shared/lists.js";
 import { go } from "../shared/router.js";
 import { useTypedSearch } from "../shared/search.js";
 import { may } from "../shared/session.js";
-import { number, t } from "../shared/texts.js";
+import { t } from "../shared/texts.js";
 import { html, useEffect, useRef, useState } from "../shared/ui.js";
 import { Icon } from "../parts/icons.js";
 import { FormDialog } from "../parts/dialog.js";
@@ -15,7 +15,8 @@ import { Field } from "../parts/small.js";
 import { ContactDialog } from "./contact_dialog.js";
 import { ContactPage } from "./contact.js";
 import { completions, useQueryWords } from "../shared/query_words.js";
-import { ContactList } from "./contact_list.js";
+import { Columns, ContactList, countText, useColumns } from "./contact_list.js";
+import { Jobs, whoMatch } from "./everyone.js";
 
 /** @param {{place: import("../shared/router.js").Place}} props */
 export default function Contacts({ place }) {
@@ -35,11 +36,15 @@ function ContactsPage({ query }) {
   const list = useList("contacts", { group: group || undefined, query: search || undefined });
   const total = useCount({ group: group || undefined, query: search || undefined }, counted);
   const words = useQueryWords();
+  const fields = useAll("fields");
+  const [columns, setColumns] = useColumns();
+  const [begun, setBegun] = useState("");
+  const recount = () => (setCounted((times) => times + 1), list.reload());
   return html`
     <main id="main" class="page" tabindex="-1">
       <header class="page-header">
         <h1>${t("contacts.title")}</h1>
-        ${total && html`<p class="faint" role="status">${total.is_exact ? number(total.value) : t("contacts.more_than", { count: number(total.value) })}</p>`}
+        ${total && html`<p class="faint" role="status">${countText(total)}</p>`}
         <div class="search">
           <${Icon} name="search" size=${18} />
           <input type="search" aria-label=${t("contacts.search")} placeholder=${t("contacts.search")} value=${typed} list="query-words"
@@ -50,6 +55,7 @@ function ContactsPage({ query }) {
           <option value="">${t("contacts.everybody")}</option>
           ${groups.map(({ uuid, name, count }) => html`<option key=${uuid} value=${uuid} selected=${uuid === group}>${name} (${count})</option>`)}
         </select>
+        <${Columns} columns=${columns} fields=${fields} onChange=${setColumns} />
         <${Menu} label=${t("act.more_actions")} items=${[
           may("write_group") && !!search && { text: t("contacts.save_search"), icon: "bookmark", onPick: () => setSaving(true) },
           may("list_contact_imports") && { text: t("imports.title"), icon: "plus", onPick: () => go(["contact_imports"]) },
@@ -58,7 +64,9 @@ function ContactsPage({ query }) {
         ]} />
         ${may("write_contact") && html`<button type="button" class="primary" onClick=${() => setAdding(true)}><${Icon} name="plus" size=${18} /> ${t("contacts.add")}</button>`}
       </header>
-      <${ContactList} key=${JSON.stringify([group, search])} list=${{ ...list, reload: () => (setCounted(counted + 1), list.reload()) }} groups=${groups} isFiltered=${!!(group || search)} />
+      <${Jobs} begun=${begun} onEnd=${recount} />
+      <${ContactList} key=${JSON.stringify([group, search])} list=${{ ...list, reload: recount }} groups=${groups} fields=${fields} columns=${columns} isFiltered=${!!(group || search)}
+        total=${total} who=${whoMatch(group, search)} onBegun=${setBegun} />
       ${saving && html`<${SaveSearch} search=${search} onClose=${() => setSaving(false)} />`}
       ${adding && html`<${ContactDialog} groups=${groups} onClose=${() => setAdding(false)} onDone=${(/** @type {any} */ contact) => go(["contacts", contact.uuid])} />`}
     </main>

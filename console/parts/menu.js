@@ -4,8 +4,8 @@ import { classes, html, useEffect, useRef, useState } from "../shared/ui.js";
 import { Icon } from "./icons.js";
 
 /**
- * `id` tells items with the same text apart.
- * @typedef {{text: string, id?: string, icon?: string, onPick: () => void, danger?: boolean, checked?: boolean, lang?: string, onlyNarrow?: boolean}} Item
+ * `id` tells items with the same text apart; of `several` more than one can be checked.
+ * @typedef {{text: string, id?: string, icon?: string, onPick: () => void, danger?: boolean, checked?: boolean, several?: boolean, lang?: string, onlyNarrow?: boolean}} Item
  * @param {{label: string, items: (Item | false | null | undefined)[], icon?: string, text?: any, up?: boolean, className?: string,
  *   onOpen?: () => void}} props
  */
@@ -53,7 +53,7 @@ export function Menu({ label, items, icon = "more", text, up = false, className 
       html`<div class=${up ? "menu-list up" : "menu-list"} role="menu" aria-label=${label}>
         ${listed.current.map(
           (item) => html`
-            <button key=${idOf(item)} type="button" aria-disabled=${item.isGone} role=${item.checked === undefined ? "menuitem" : "menuitemradio"} tabindex="-1" lang=${item.lang}
+            <button key=${idOf(item)} type="button" aria-disabled=${item.isGone} role=${item.checked === undefined ? "menuitem" : item.several ? "menuitemcheckbox" : "menuitemradio"} tabindex="-1" lang=${item.lang}
               aria-checked=${item.checked} class=${classes("menu-item", item.danger && "danger", item.onlyNarrow && "only-narrow")}
               onClick=${() => {
                 if (item.isGone) return;

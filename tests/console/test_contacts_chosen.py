@@ -9,7 +9,7 @@ from sqlalchemy import func, insert, select, update
 from persistence.tables.contacts import BLOCKED, contact
 from testbed.running import wait_until
 from tests.console.clinic import Clinic
-from tests.console.pages import findings, sign_in
+from tests.console.pages import NARROW, findings, sign_in
 
 CONTACTS = "/api/v2/contacts.json"
 FAMILIES = {"Away Family": ("+250788000701", "+250788000702"), "Here Person": ("+250788000703",)}
@@ -171,3 +171,58 @@ def test_whoever_stops_between_parts_reads_what_is_left(somebody: BrowserContext
     shown.get_by_role("button", name="Close").last.click()
     expect(page.get_by_role("toolbar")).to_contain_text("Chosen: 130")
     assert asked == []
+
+
+def test_all_that_match_are_chosen_blocked_by_a_worker_and_the_page_tells_how_far_it_is(
+    somebody: BrowserContext, clinic: Clinic
+) -> None:
+    for _ in range(2):  # more than a page of the list
+        crowd(clinic, "Legion")
+    clinic.service.post(CONTACTS, {"name": "Bystander"})  # the newest, so that the list of everybody begins with it
+    everybody = 2 * CROWD
+    page = sign_in(somebody, clinic, "editor", place="contacts")
+    page.get_by_label("Name, number or query").fill("Legion")
+    expect(page.locator(".who")).to_have_text([re.compile("Legion")] * 250)
+    page.get_by_role("button", name="Columns").click()
+    page.get_by_role("menuitemcheckbox", name="Language").click()
+    expect(page.get_by_role("columnheader", name="Language")).to_be_visible()
+    page.get_by_label("Choose all that are shown").check()
+    page.get_by_role("button", name=f"Choose all that match: {everybody}").click()
+    expect(page.get_by_role("toolbar")).to_contain_text(f"Chosen: {everybody}")
+    page.get_by_role("toolbar").get_by_role("button", name="Block", exact=True).click()
+    question = page.get_by_role("dialog")
+    expect(question.get_by_role("heading")).to_have_text(f"Block? Contacts: {everybody}")
+    question.get_by_role("button", name="Block").click()
+
+    job = page.get_by_role("region", name="Block")
+    expect(job.get_by_role("status")).to_have_text(f"{everybody} of {everybody} contacts")
+    expect(job).to_contain_text("done")
+    expect(page.get_by_role("heading", name="No contact found")).to_be_visible()
+    assert status_counts(clinic, "Legion") == {"blocked": everybody}
+    assert status_counts(clinic, "Bystander") == {"active": 1}
+    assert findings(page, "after all were blocked") == []
+    page.get_by_label("Name, number or query").fill('status = blocked AND name = "Legion 001"')
+    expect(page.locator(".who")).to_have_count(2)
+    expect(page.get_by_role("columnheader", name="Language")).to_be_visible()
+    page.set_viewport_size(NARROW)
+    assert findings(page, "cards of contacts") == []
+
+
+def test_a_person_is_copied_and_erased_once_the_name_is_typed(somebody: BrowserContext, clinic: Clinic) -> None:
+    made = clinic.service.post(CONTACTS, {"name": "Lost Person", "urns": ["tel:+250788000799"]})
+    page = sign_in(somebody, clinic, "administrator", place=f"contacts/{made['uuid']}")
+    requests, question = page.get_by_role("region", name="Requests of this person"), page.get_by_role("dialog")
+    requests.get_by_role("button", name="Copy what is stored").click()
+    with page.expect_download() as copied:
+        requests.get_by_role("link", name="Download").click()
+    assert copied.value.suggested_filename.endswith(".zip")
+
+    requests.get_by_role("button", name="Erase this person").click()
+    erase = question.get_by_role("button", name="Erase this person")
+    expect(erase).to_be_disabled()
+    assert findings(page, "before a person is erased") == []
+    question.get_by_label("Type the name or number").fill("lost person ")
+    erase.click()
+    expect(page.get_by_role("heading", name="This contact does not exist")).to_be_visible()
+    expect(requests).to_contain_text("Erasure")
+    assert clinic.service.get(CONTACTS, urn="tel:+250788000799")["results"] == []
