@@ -18,6 +18,9 @@ import { completions, useQueryWords } from "../shared/query_words.js";
 import { Columns, ContactList, countText, useColumns } from "./contact_list.js";
 import { Jobs, whoMatch } from "./everyone.js";
 
+/** The order in which those come first that changed longest ago. */
+const OLDEST = "oldest";
+
 /** @param {{place: import("../shared/router.js").Place}} props */
 export default function Contacts({ place }) {
   if (place.parts[0]) return html`<${ContactPage} key=${place.parts[0]} uuid=${place.parts[0]} />`;
@@ -26,14 +29,14 @@ export default function Contacts({ place }) {
 
 /** @param {{query: Record<string, string>}} props */
 function ContactsPage({ query }) {
-  const { group = "", search = "" } = query;
+  const { group = "", search = "", order = "" } = query;
   const [typed, setTyped] = useTypedSearch(search);
   const [adding, setAdding] = useState(false);
   const [saving, setSaving] = useState(false);
   const [counted, setCounted] = useState(0);
   const groups = useAll("groups", counted);
   useChanges(["contact"], () => setCounted((times) => times + 1));
-  const list = useList("contacts", { group: group || undefined, query: search || undefined });
+  const list = useList("contacts", { group: group || undefined, query: search || undefined, reverse: order === OLDEST ? "true" : undefined });
   const total = useCount({ group: group || undefined, query: search || undefined }, counted);
   const words = useQueryWords();
   const fields = useAll("fields");
@@ -58,6 +61,7 @@ function ContactsPage({ query }) {
         <${Columns} columns=${columns} fields=${fields} onChange=${setColumns} />
         <${Menu} label=${t("act.more_actions")} items=${[
           may("write_group") && !!search && { text: t("contacts.save_search"), icon: "bookmark", onPick: () => setSaving(true) },
+          { text: t(order === OLDEST ? "contacts.newest_first" : "contacts.oldest_first"), icon: "clock", onPick: () => go(["contacts"], { ...query, order: order === OLDEST ? "" : OLDEST }) },
           may("list_contact_imports") && { text: t("imports.title"), icon: "plus", onPick: () => go(["contact_imports"]) },
           may("list_contact_doubles") && { text: t("doubles.title"), icon: "contacts", onPick: () => go(["contact_doubles"]) },
           may("list_exports") && { text: t("exports.title"), icon: "download", onPick: () => go(["exports"], { type: "contacts", group, query: search }) },
@@ -65,7 +69,7 @@ function ContactsPage({ query }) {
         ${may("write_contact") && html`<button type="button" class="primary" onClick=${() => setAdding(true)}><${Icon} name="plus" size=${18} /> ${t("contacts.add")}</button>`}
       </header>
       <${Jobs} begun=${begun} onEnd=${recount} />
-      <${ContactList} key=${JSON.stringify([group, search])} list=${{ ...list, reload: recount }} groups=${groups} fields=${fields} columns=${columns} isFiltered=${!!(group || search)}
+      <${ContactList} key=${JSON.stringify([group, search, order])} list=${{ ...list, reload: recount }} groups=${groups} fields=${fields} columns=${columns} isFiltered=${!!(group || search)}
         total=${total} who=${whoMatch(group, search)} onBegun=${setBegun} />
       ${saving && html`<${SaveSearch} search=${search} onClose=${() => setSaving(false)} />`}
       ${adding && html`<${ContactDialog} groups=${groups} onClose=${() => setAdding(false)} onDone=${(/** @type {any} */ contact) => go(["contacts", contact.uuid])} />`}
