@@ -26,6 +26,7 @@ function drawn(nodes) {
   for (const { uuid, width, height } of nodes) graph.setNode(uuid, { width, height });
   for (const { uuid, exits } of nodes) for (const exit of exits) if (exit.to !== uuid) graph.setEdge(uuid, exit.to, {}, exit.uuid);
   layout(graph);
+  if (crossing(nodes, graph) > 0) mirror(graph);
   const boxes = new Map(nodes.map(({ uuid }) => [uuid, boxOf(/** @type {any} */ (graph.node(uuid)))]));
   const rows = rowsOf([...boxes.values()]);
   const ways = nodes.flatMap(({ uuid, exits }) => exits.map((exit, at) => {
@@ -36,6 +37,28 @@ function drawn(nodes) {
   }));
   const { width = 0, height = 0 } = graph.graph();
   return { boxes, ways, width, height };
+}
+
+/**
+ * How many pairs of exits cross because their nodes stand in the other order, less those that stand as the exits do. The
+ * layout knows nothing of the order of exits, and is as good in a mirror.
+ * @param {Sized[]} nodes @param {Graph} graph
+ */
+function crossing(nodes, graph) {
+  let count = 0;
+  for (const { exits } of nodes) {
+    const places = exits.map(({ to }) => /** @type {Point} */ (graph.node(to)).x);
+    places.forEach((place, at) => places.slice(at + 1).forEach((later) => (count += Math.sign(place - later))));
+  }
+  return count;
+}
+
+/** @param {Graph} graph */
+function mirror(graph) {
+  const { width = 0 } = graph.graph();
+  const turn = (/** @type {Point} */ point) => (point.x = width - point.x);
+  for (const name of graph.nodes()) turn(/** @type {any} */ (graph.node(name)));
+  for (const edge of graph.edges()) /** @type {any} */ (graph.edge(edge)).points.forEach(turn);
 }
 
 /** @param {Point & {width: number, height: number}} node by its middle @returns {Box} */

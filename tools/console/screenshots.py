@@ -27,6 +27,7 @@ FOLDER = Path(__file__).parents[2] / "docs" / "console"
 LARGE, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 780}
 LIGHT: Mapping[str, Any] = {"viewport": LARGE, "color_scheme": "light", "locale": "en-GB"}
 QUALITY = 82
+PATIENCE_MS = 180_000
 PROGRAMME = FOLDER.parent / "first-programme"
 CONTACTS = 5_000
 SYNCS = 24
@@ -47,6 +48,7 @@ PEOPLE: FilePayload = {"name": "people.csv", "mimeType": "text/csv", "buffer": R
 
 
 def main() -> int:
+    expect.set_options(timeout=PATIENCE_MS)
     chromium = find_chromium()
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -156,6 +158,7 @@ def take_programme(browser: Browser, clinic: Clinic) -> int:
     PROGRAMME.mkdir(exist_ok=True)
     add_manager(clinic.service)
     page = browser.new_page(**LIGHT)
+    page.set_default_timeout(PATIENCE_MS)
     written: list[Path] = []
     with receiving(lambda request: Reply(200, b"{}")) as provider:
         make_programme(
@@ -180,6 +183,7 @@ def open_page(page: Page, clinic: Clinic, name: str) -> None:
 
 def _write(page: Page, name: str, folder: Path = FOLDER) -> Path:
     page.evaluate("document.fonts.ready")
+    expect(page.locator(".plot:not(:has(canvas))")).to_have_count(0)
     session = page.context.new_cdp_session(page)
     shot = session.send("Page.captureScreenshot", {"format": "webp", "quality": QUALITY})
     path = folder / f"{name}.webp"
