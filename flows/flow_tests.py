@@ -12,12 +12,12 @@ from typing import Any
 
 from flows.clock import Clock, parse_moment
 from flows.definition import Flow
+from flows.definition.raw_parts import TESTS, UI
 from flows.engine import Assets, EngineError, ResumeError
 from flows.engine.events import Event
 from flows.environment import Environment
 from flows.simulation import DIAL, MESSAGE, SaidAnswers, Simulation, make_contact
 
-UI, TESTS = "_ui", "tests"
 MOST_TESTS, MOST_STEPS = 200, 500
 """Of a flow, and of a test."""
 LONGEST_PASS = 3_660 * 86_400

@@ -15,6 +15,9 @@ from uuid import UUID
 
 JsonObject = dict[str, Any]
 
+UI, TESTS = "_ui", "tests"
+"""What the engine does not read, and in it the tests of a flow."""
+
 # The minimum bytes of a value: a pair of quotes or brackets or a colon and a comma; a short number, true, false or
 # null.
 _PUNCTUATION_BYTES, _NUMBER_BYTES = 2, 3

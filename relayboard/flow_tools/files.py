@@ -14,7 +14,7 @@ import yaml
 
 from flows.definition import DefinitionError, Flow, load
 from flows.definition.exports import ExportError, ExportFile, read_export
-from flows.flow_tests import TESTS, UI
+from flows.definition.raw_parts import TESTS, UI
 from flows.words import snakify
 from relayboard.refusal import CommandFailed
 

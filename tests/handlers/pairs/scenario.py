@@ -12,6 +12,7 @@ from tests.handlers.pairs.direct import DirectApi
 V1, V2 = "/api/v1", "/api/v2"
 VOLATILE = {
     "uuid",
+    "author",
     "id",
     "contact_uuids",
     "group_uuids",
