@@ -27,6 +27,7 @@ CALLED_BY_OTHERS = {
         *("process_bind_param", "process_result_value", "statement_compiler", "get_from_hint_text"),
         *("self_group", "against"),
     ),
+    "PyYAML": ("yaml_implicit_resolvers", "construct_mapping", "ignore_aliases"),
     "Alembic": ("heads", "run_args"),
     "psycopg2": ("cursor_factory",),
     "expat": (

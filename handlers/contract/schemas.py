@@ -85,6 +85,7 @@ PATTERN_TEXTS = {
     r"^[MTWRFSU]*$": "Expected weekdays: letters of MTWRFSU, beginning with Monday.",
     r"^([MTWRFSU]*|[1-9]|[12][0-9]|3[01])$": "Expected weekdays, letters of MTWRFSU, or a day of the month, like 15.",
     r"^[A-Za-z0-9_\-]+$": "Expected letters from A to Z, digits, underscores and hyphens.",
+    r"^[Hh][Tt][Tt][Pp][Ss]?://[!-~]+$": "Expected an origin such as https://example.org, in Latin letters.",
     r"^[Hh][Tt][Tt][Pp][Ss]?://[^\s]+$": "Expected a URL that begins with http:// or https:// and has no spaces.",
 }
 """What a pattern of the contract demands, in words; a test demands one for each. Those of UUIDs and of times are known
