@@ -73,7 +73,8 @@ export function ContactList({ list, groups, fields, columns, isFiltered, total, 
   const picked = list.items.filter(({ uuid }) => chosen.has(uuid));
   const all = list.items.every(({ uuid }) => chosen.has(uuid)) && list.items.length > 0;
   if (list.items.length === 0 && !list.loading && !list.problem) {
-    return html`<${Empty} icon="contacts" title=${t(isFiltered ? "contacts.none_found" : "contacts.empty")} text=${t(isFiltered ? "contacts.none_found_text" : "contacts.empty_text")} />`;
+    return html`<${Empty} icon="contacts" title=${t(isFiltered ? "contacts.none_found" : "contacts.empty")} text=${t(isFiltered ? "contacts.none_found_text" : "contacts.empty_text")}>
+      ${!isFiltered && may("list_contact_imports") && html`<a class="button primary" href=${link(["contact_imports"])}>${t("imports.title")}</a>`}<//>`;
   }
   return html`
     ${picked.length > 0 && html`<${Bulk} picked=${picked} groups=${groups} total=${total} who=${everyone ? who : null}
