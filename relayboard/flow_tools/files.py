@@ -91,8 +91,6 @@ def choose_flow(content: ExportFile, wanted: str | None) -> Flow:
 class _Loader(yaml.CSafeLoader):
     """Reads what JSON can say."""
 
-    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  # instead of those that the class inherits
-
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
         made: dict[Any, Any] = {}
         for key_node, value_node in node.value:
@@ -117,6 +115,7 @@ def _write_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     return dumper.represent_scalar(f"{TAG}str", text, style=style)
 
 
+_Loader.yaml_implicit_resolvers = {}  # instead of those that the class inherits
 for _name, (_pattern, _first) in NOT_TEXTS.items():
     _Loader.add_implicit_resolver(f"{TAG}{_name}", re.compile(_pattern), [*_first, *([""] if _name == "null" else [])])
 _Dumper.add_representer(str, _write_text)

@@ -19,6 +19,7 @@ EVENTS = (
     ("1", "days", "before the date", "Tomorrow is your visit. Please bring your card."),
     ("1", "weeks", "after the date", "How was your visit? Answer GOOD or BAD."),
 )
+Show = Callable[[str], object]
 MATCHING = "district = Gasabo"
 
 
@@ -41,15 +42,26 @@ def people(count: int) -> FilePayload:
     return {"name": "mothers.csv", "mimeType": "text/csv", "buffer": text.encode()}
 
 
-def make_programme(
-    page: Page, service: RunningService, provider_url: str, count: int, show: Callable[[str], object]
-) -> None:
+def make_programme(page: Page, service: RunningService, provider_url: str, count: int, show: Show) -> None:
     """Makes the programme with a file of so many contacts; `show` is called where the guide has a picture."""
     page.goto(service.url)
     page.get_by_label("E-mail address").fill(MANAGER)
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in", exact=True).click()
+    add_gateway(page, provider_url, show)
+    import_contacts(page, count, show)
+    save_search(page, count, show)
+    import_flow(page, show)
+    add_trigger(page, show)
+    add_campaign(page, count, show)
+    write_to_many(page, count, show)
+    _go(page, "Flows")
+    page.get_by_role("link", name="Calendar").click()
+    expect(page.locator("main")).to_contain_text("Visits")
+    show("calendar")
 
+
+def add_gateway(page: Page, provider_url: str, show: Show) -> None:
     _go(page, "Channels")
     page.get_by_role("link", name="Add a channel").first.click()
     page.get_by_label("Search channels").fill("http")
@@ -60,6 +72,8 @@ def make_programme(
     page.get_by_role("button", name="Add", exact=True).click()
     page.wait_for_url("**/connect")
 
+
+def import_contacts(page: Page, count: int, show: Show) -> None:
     _go(page, "Contacts")
     _more(page, "Import contacts")
     with page.expect_file_chooser() as chosen:
@@ -74,6 +88,8 @@ def make_programme(
     expect(page.locator(".page-header .badge")).to_have_text("imported")
     show("imported")
 
+
+def save_search(page: Page, count: int, show: Show) -> None:
     _go(page, "Contacts")
     page.get_by_label("Name, number or query").fill(MATCHING)
     expect(page.locator(".page-header")).to_contain_text(f"{count // 2:,}")
@@ -83,6 +99,8 @@ def make_programme(
     show("smart-group")
     _save(form)
 
+
+def import_flow(page: Page, show: Show) -> None:
     _go(page, "Flows")
     page.get_by_role("link", name="Import").first.click()
     page.get_by_label("File with flows").set_input_files(ROOT / "docs" / "clinic.json")
@@ -91,6 +109,8 @@ def make_programme(
     page.get_by_role("button", name="Import", exact=True).click()
     expect(page.get_by_role("heading", name="What clinic.json did")).to_be_visible()
 
+
+def add_trigger(page: Page, show: Show) -> None:
     _go(page, "Triggers")
     page.get_by_role("button", name="New trigger").first.click()
     form = page.get_by_role("dialog")
@@ -102,6 +122,8 @@ def make_programme(
     expect(page.locator("main")).to_contain_text("Begins with the word")
     show("trigger")
 
+
+def add_campaign(page: Page, count: int, show: Show) -> None:
     _go(page, "Campaigns")
     page.get_by_role("button", name="New campaign").first.click()
     form = page.get_by_role("dialog")
@@ -121,6 +143,8 @@ def make_programme(
     expect(page.locator(".scheduled")).to_have_count(len(EVENTS))
     show("campaign")
 
+
+def write_to_many(page: Page, count: int, show: Show) -> None:
     _go(page, "Broadcasts")
     page.get_by_role("link", name="Write to many").first.click()
     page.get_by_label("Also to contacts that match a query").fill(MATCHING)
@@ -132,10 +156,6 @@ def make_programme(
     show("broadcast")
     question.get_by_role("button", name="Send").click()
     expect(page.locator("main progress")).to_be_visible()
-    _go(page, "Flows")
-    page.get_by_role("link", name="Calendar").click()
-    expect(page.locator("main")).to_contain_text("Visits")
-    show("calendar")
 
 
 def _go(page: Page, name: str) -> None:
