@@ -8,7 +8,9 @@ from flows.engine.recipients import find_groups
 from flows.engine.visit import Visit
 
 
-@action_type({"groups": items(named("group"), MOST_REFERENCES, required=True)}, drawn="Add to {groups}")
+@action_type(
+    {"groups": items(named("group"), MOST_REFERENCES, required=True)}, drawn="Add to {groups}", palette="contact"
+)
 def add_contact_groups(visit: Visit, action: Action) -> None:
     """Adds the contact to the groups that exist."""
     groups = find_groups(visit, action.fields.get("groups") or ())

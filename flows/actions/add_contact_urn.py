@@ -15,6 +15,7 @@ HAS_URN_LOCAL = "_has_urn"
     {"scheme": one_of(SCHEMES), "path": template(required=True)},
     sets_local=HAS_URN_LOCAL,
     drawn="Add address {scheme}:{path}",
+    palette="contact",
 )
 def add_contact_urn(visit: Visit, action: Action) -> None:
     """Adds a URN; in generation 14 a local variable contains the URN that the contact now has, if any. In a path, an

@@ -11,6 +11,7 @@ from flows.engine.visit import Visit
     {"labels": items(named("label"), MOST_REFERENCES, required=True)},
     allowed_in=NOT_IN_BACKGROUND,
     drawn="Label with {labels}",
+    palette="keep",
 )
 def add_input_labels(visit: Visit, action: Action) -> None:
     """Labels the input; an error if there is none."""

@@ -17,6 +17,7 @@ from flows.engine.visit import Visit
     categories=(SUCCESS, SKIPPED, FAILURE),
     calls_out=True,
     drawn="Classify with {classifier}",
+    palette="call",
 )
 def call_classifier(visit: Visit, action: Action) -> None:
     """Saves the best intent as a result; from generation 14 on this fails, unless the host still has classifiers."""

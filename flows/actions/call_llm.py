@@ -19,6 +19,7 @@ FAILED_OUTPUT = "<ERROR>"
     allowed_in=NOT_OFFLINE,
     calls_out=True,
     drawn="Ask {llm}",
+    palette="call",
 )
 def call_llm(visit: Visit, action: Action) -> None:
     """Stores the answer of a model, or `<ERROR>`, in a local variable."""

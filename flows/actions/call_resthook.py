@@ -29,6 +29,7 @@ _NO_SUBSCRIBERS = "no subscribers"
     categories=(SUCCESS, FAILURE),
     calls_out=True,
     drawn="Tell subscribers of {resthook}",
+    palette="call",
 )
 def call_resthook(visit: Visit, action: Action) -> None:
     """Posts the state of the contact and the run to every subscriber; does nothing if the resthook does not exist."""

@@ -2,7 +2,7 @@
 
 from flows.definition import Action
 from flows.definition.action_types import FAILURE, NOT_OFFLINE, SUCCESS, action_type
-from flows.definition.fields import one_of, template, texts_by_name
+from flows.definition.fields import asked, one_of, template, texts_by_name
 from flows.engine.interface_events import JSON_HEADERS, POST, make_interface_event
 from flows.engine.services import WebhookRequest
 from flows.engine.visit import Visit, describe_webhook, to_plain
@@ -29,7 +29,7 @@ HEADER_NAME = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 @action_type(
     {
         "method": one_of(METHODS),
-        "url": template(URL_LENGTH, required=True),
+        "url": asked(template(URL_LENGTH, required=True), "url"),
         "headers": texts_by_name(MOST_HEADERS, HEADER_NAME_LENGTH, HEADER_LENGTH, HEADER_NAME),
         "body": template(BODY_LENGTH),
     },
@@ -37,6 +37,7 @@ HEADER_NAME = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
     categories=(SUCCESS, FAILURE),
     calls_out=True,
     drawn="{method} {url}",
+    palette="call",
 )
 def call_webhook(visit: Visit, action: Action) -> None:
     """Calls a URL; the response becomes `@webhook`, and a result if the action names one."""

@@ -7,7 +7,9 @@ from flows.engine.sprint import PushedFlow
 from flows.engine.visit import BACKGROUND, Visit
 
 
-@action_type({"flow": reference("flow", NAME_LENGTH, required=True), "terminal": boolean()}, drawn="Enter {flow}")
+@action_type(
+    {"flow": reference("flow", NAME_LENGTH, required=True), "terminal": boolean()}, drawn="Enter {flow}", palette="flow"
+)
 def enter_flow(visit: Visit, action: Action) -> None:
     """Pushes a flow, which starts when the node's actions are done; if it does not exist, the session fails."""
     given = action.fields["flow"]

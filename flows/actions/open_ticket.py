@@ -2,7 +2,7 @@
 
 from flows.definition import Action
 from flows.definition.action_types import FAILURE, NOT_OFFLINE, SUCCESS, action_type
-from flows.definition.fields import TEXT_LENGTH, Field, reference, template, unchecked, user
+from flows.definition.fields import TEXT_LENGTH, Field, asked, reference, template, unchecked, user
 from flows.engine.contact import Ticket
 from flows.engine.modifiers.editor import ContactEditor
 from flows.engine.modifiers.editor import open_ticket as open_new_ticket
@@ -14,17 +14,18 @@ NEW_TICKET_LOCAL = "_new_ticket"
 
 @action_type(
     {
-        "ticketer": reference("ticketer"),
+        "ticketer": asked(reference("ticketer"), "json"),
         "topic": reference("topic"),
         "assignee": user(),
         "subject": Field(unchecked, is_template=True),
-        "body": template(TEXT_LENGTH),
+        "body": asked(template(TEXT_LENGTH), is_more=True),
         "note": template(TEXT_LENGTH),
     },
     allowed_in=NOT_OFFLINE,
     categories=(SUCCESS, FAILURE),
     sets_local=NEW_TICKET_LOCAL,
     drawn="Open ticket {topic}",
+    palette="flow",
 )
 def open_ticket(visit: Visit, action: Action) -> None:
     """Opens a ticket unless the contact has an open one; its UUID is stored in a local variable (14) or result (13)."""

@@ -2,12 +2,17 @@
 
 from flows.definition import Action
 from flows.definition.action_types import VOICE_ONLY, action_type
-from flows.definition.fields import template, translated
+from flows.definition.fields import asked, template, translated
 from flows.engine.message_content import log_speech
 from flows.engine.visit import Visit
 
 
-@action_type({"audio_url": translated(template(required=True))}, allowed_in=VOICE_ONLY, drawn="Play {audio_url}")
+@action_type(
+    {"audio_url": asked(translated(template(required=True)), "url")},
+    allowed_in=VOICE_ONLY,
+    drawn="Play {audio_url}",
+    palette="send",
+)
 def play_audio(visit: Visit, action: Action) -> None:
     """Plays a recording, unless its URL has an expression with an error."""
     recordings, language = visit.localize(action.uuid, "audio_url", [action.fields["audio_url"]])

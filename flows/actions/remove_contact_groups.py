@@ -21,6 +21,7 @@ def check_choice(fields: Mapping[str, Any]) -> None:
     {"groups": items(named("group"), MOST_REFERENCES), "all_groups": boolean()},
     rule=check_choice,
     drawn="Remove from {groups:all groups}",
+    palette="contact",
 )
 def remove_contact_groups(visit: Visit, action: Action) -> None:
     """Removes the contact from groups, or from all groups without a query."""

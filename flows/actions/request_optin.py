@@ -8,7 +8,12 @@ from flows.engine.recipients import find_asset
 from flows.engine.visit import Visit
 
 
-@action_type({"optin": reference("optin", required=True)}, allowed_in=NOT_OFFLINE, drawn="Ask to opt in to {optin}")
+@action_type(
+    {"optin": reference("optin", required=True)},
+    allowed_in=NOT_OFFLINE,
+    drawn="Ask to opt in to {optin}",
+    palette="send",
+)
 def request_optin(visit: Visit, action: Action) -> None:
     """Asks the contact to opt in; not supported in generation 14."""
     if not visit.options.is_early:

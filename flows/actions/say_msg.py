@@ -2,17 +2,18 @@
 
 from flows.definition import Action
 from flows.definition.action_types import VOICE_ONLY, action_type
-from flows.definition.fields import TEXT_LENGTH, any_of, template, text, translated
+from flows.definition.fields import TEXT_LENGTH, any_of, asked, template, text, translated
 from flows.engine.message_content import log_speech
 from flows.engine.visit import Visit
 
 
 @action_type(
     # Unlike in play_audio, this URL is not a template.
-    {"text": translated(template(TEXT_LENGTH)), "audio_url": translated(text())},
+    {"text": translated(template(TEXT_LENGTH)), "audio_url": asked(translated(text()), "url")},
     allowed_in=VOICE_ONLY,
     rule=any_of("text", "audio_url"),
     drawn="Say: {text}",
+    palette="send",
 )
 def say_msg(visit: Visit, action: Action) -> None:
     """Says a text, or plays a recording of it."""

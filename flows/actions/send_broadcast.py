@@ -15,6 +15,7 @@ from flows.engine.visit import Visit
     allowed_in=NOT_OFFLINE,
     rule=any_of("text", "attachments", "quick_replies", "template"),
     drawn="Broadcast: {text}",
+    palette="send",
 )
 def send_broadcast(visit: Visit, action: Action) -> None:
     """Asks the host to send a message to others, in every language of the flow. Parts without a translation are in the

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from flows.definition import Action
 from flows.definition.action_types import NOT_OFFLINE, action_type
-from flows.definition.fields import items, template, translated
+from flows.definition.fields import asked, items, template, translated
 from flows.engine.services import ServiceError
 from flows.engine.visit import Visit
 
@@ -13,11 +13,12 @@ from flows.engine.visit import Visit
     {
         "addresses": items(template(), required=True),
         "subject": translated(template(required=True)),
-        "body": translated(template(required=True)),
+        "body": asked(translated(template(required=True)), "long_text"),
     },
     allowed_in=NOT_OFFLINE,
     calls_out=True,
     drawn="E-mail: {subject}",
+    palette="send",
 )
 def send_email(visit: Visit, action: Action) -> None:
     """Sends through the host; skipped without subject, body or any address."""

@@ -2,7 +2,7 @@
 
 from flows.definition import Action
 from flows.definition.action_types import action_type
-from flows.definition.fields import MESSAGE, any_of
+from flows.definition.fields import MESSAGE, Field, any_of, asked, unchecked
 from flows.engine.assets import Channel
 from flows.engine.message_content import (
     evaluate_content,
@@ -19,7 +19,10 @@ _UNSENDABLE_STATUSES = {"blocked": "contact_blocked", "stopped": "contact_stoppe
 
 
 @action_type(
-    MESSAGE, rule=any_of("text", "attachments", "quick_replies", "template", "templating"), drawn="Send: {text}"
+    {**MESSAGE, "all_urns": asked(Field(unchecked), "boolean", is_more=True)},
+    rule=any_of("text", "attachments", "quick_replies", "template", "templating"),
+    drawn="Send: {text}",
+    palette="send",
 )
 def send_msg(visit: Visit, action: Action) -> None:
     """Creates one message per route, or one that cannot be sent if there is no route."""

@@ -7,7 +7,9 @@ from flows.engine.modifiers.editor import prefer_channel
 from flows.engine.visit import Visit
 
 
-@action_type({"channel": reference("channel")}, allowed_in=NOT_OFFLINE, drawn="Set channel to {channel:none}")
+@action_type(
+    {"channel": reference("channel")}, allowed_in=NOT_OFFLINE, drawn="Set channel to {channel:none}", palette="contact"
+)
 def set_contact_channel(visit: Visit, action: Action) -> None:
     """Sets or clears the preferred channel."""
     given = action.fields.get("channel")

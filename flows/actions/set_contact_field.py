@@ -10,6 +10,7 @@ from flows.engine.visit import Visit
 @action_type(
     {"field": reference("field", key="key", required=True), "value": template()},
     drawn="Set {field} to {value}",
+    palette="contact",
 )
 def set_contact_field(visit: Visit, action: Action) -> None:
     """Sets or clears a field; after an expression with an error the field is not changed."""

@@ -10,7 +10,7 @@ from flows.languages import is_language
 LANGUAGE_LETTERS = 3
 
 
-@action_type({"language": template()}, drawn="Set language to {language}")
+@action_type({"language": template()}, drawn="Set language to {language}", palette="contact")
 def set_contact_language(visit: Visit, action: Action) -> None:
     """Sets or clears the language."""
     language, is_fine = visit.try_text(action.text("language"))

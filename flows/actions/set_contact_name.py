@@ -7,7 +7,7 @@ from flows.engine.modifiers.editor import change_name
 from flows.engine.visit import Visit
 
 
-@action_type({"name": template(VALUE_LENGTH)}, drawn="Set name to {name}")
+@action_type({"name": template(VALUE_LENGTH)}, drawn="Set name to {name}", palette="contact")
 def set_contact_name(visit: Visit, action: Action) -> None:
     """Sets the name; after an expression with an error the name is not changed."""
     name, is_fine = visit.try_text(action.text("name"))

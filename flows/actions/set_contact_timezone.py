@@ -8,7 +8,7 @@ from flows.engine.visit import Visit
 from flows.environment import is_timezone
 
 
-@action_type({"timezone": template()}, drawn="Set timezone to {timezone}")
+@action_type({"timezone": template()}, drawn="Set timezone to {timezone}", palette="contact")
 def set_contact_timezone(visit: Visit, action: Action) -> None:
     """Sets or clears the timezone."""
     timezone, is_fine = visit.try_text(action.text("timezone"))

@@ -12,6 +12,7 @@ MOST_DIGITS = 36
 @action_type(
     {"local": local_name(), "value": template(VALUE_LENGTH), "operation": one_of(OPERATIONS)},
     drawn="{operation} local {local}",
+    palette="keep",
 )
 def set_run_local(visit: Visit, action: Action) -> None:
     """Sets, increments or clears a local variable."""

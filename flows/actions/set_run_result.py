@@ -11,6 +11,7 @@ from flows.engine.visit import Visit
     result_field="name",
     category_field="category",
     drawn="Save {name} = {value}",
+    palette="keep",
 )
 def set_run_result(visit: Visit, action: Action) -> None:
     """Saves a result; after an expression with an error the old result stays."""

@@ -4,16 +4,22 @@ from typing import Any
 
 from flows.definition import Action
 from flows.definition.action_types import NOT_OFFLINE, action_type
-from flows.definition.fields import NAME_LENGTH, RECIPIENTS, boolean, reference
+from flows.definition.fields import NAME_LENGTH, RECIPIENTS, Field, asked, boolean, reference, unchecked
 from flows.engine.recipients import resolve_recipients
 from flows.engine.state import Run, Session
 from flows.engine.visit import Visit
 
 
 @action_type(
-    {**RECIPIENTS, "flow": reference("flow", NAME_LENGTH, required=True), "create_contact": boolean()},
+    {
+        **RECIPIENTS,
+        "flow": reference("flow", NAME_LENGTH, required=True),
+        "create_contact": asked(boolean(), is_more=True),
+        "exclusions": asked(Field(unchecked), "flags", choices=("in_a_flow",), is_more=True),
+    },
     allowed_in=NOT_OFFLINE,
     drawn="Start others in {flow}",
+    palette="flow",
 )
 def start_session(visit: Visit, action: Action) -> None:
     """Asks the host to start a flow for others, or for a new contact."""

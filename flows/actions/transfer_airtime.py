@@ -26,6 +26,7 @@ TRANSFERS = UUID("6f1c2a8e-93d5-4b0e-9a77-5d2be1f40c36")
     sets_local=NEW_TRANSFER_LOCAL,
     calls_out=True,
     drawn="Transfer airtime",
+    palette="call",
 )
 def transfer_airtime(visit: Visit, action: Action) -> None:
     """Transfers an amount; the transfer's UUID is stored in a local variable (14), the amount in a result (13)."""

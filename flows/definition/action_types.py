@@ -20,6 +20,8 @@ NOT_IN_BACKGROUND = EVERYWHERE - {"messaging_background"}
 NOT_OFFLINE = EVERYWHERE - {"messaging_offline"}
 VOICE_ONLY = frozenset({"voice"})
 SUCCESS, SKIPPED, FAILURE = "Success", "Skipped", "Failure"
+PALETTE = ("send", "contact", "keep", "flow", "call")
+"""Sends something, changes the contact, keeps a value or a label, leads to other flows and people, calls a service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,8 @@ class ActionType:
     for all of them together. `drawn` is its description in drawings, with the names of properties in braces, see
     `draw_action`. The property `result_field` names a result that it saves. The result's category is one of
     `categories`, or the value of the property `category_field`. `sets_local` is a local variable with a fixed name that
-    it sets. With `calls_out` it calls a service of the host, which may take a while.
+    it sets. With `calls_out` it calls a service of the host, which may take a while. `palette` is where an editor
+    offers it, one of `PALETTE`.
     """
 
     name: str
@@ -43,6 +46,7 @@ class ActionType:
     categories: tuple[str, ...]
     sets_local: str
     calls_out: bool
+    palette: str
 
 
 _DECLARED: dict[str, ActionType] = {}
@@ -53,6 +57,7 @@ def action_type(
     fields: Mapping[str, Field],
     *,
     drawn: str,
+    palette: str,
     allowed_in: frozenset[str] = EVERYWHERE,
     rule: Rule | None = None,
     result_field: str = "result_name",
@@ -67,7 +72,7 @@ def action_type(
     def declare(run: _Run) -> _Run:
         saved = (result_field, category_field, categories, sets_local)
         name = run.__name__
-        _DECLARED[name] = ActionType(name, run, fields, drawn, allowed_in, rule, *saved, calls_out)
+        _DECLARED[name] = ActionType(name, run, fields, drawn, allowed_in, rule, *saved, calls_out, palette)
         return run
 
     return declare

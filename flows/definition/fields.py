@@ -37,9 +37,13 @@ class Field:
     """A property of actions of one type: its rule, and what reading, translating and inspecting flows need to know.
     `refers_to` is the kind of asset that the property refers to, `match` the names of properties of the reference that
     may contain a template instead. Variables of a channel's template are not `listed` for translators.
+
+    The rest is for forms that ask for the property: `kind` says how (see `KINDS`); `choices`, `longest` (characters)
+    and `most` (items) say what is possible. What is `is_more` is asked for on demand only.
     """
 
     rule: Rule
+    kind: str = "json"
     is_list: bool = False
     is_template: bool = False
     is_translated: bool = False
@@ -47,6 +51,24 @@ class Field:
     is_local: bool = False
     refers_to: str = ""
     match: tuple[str, ...] = ()
+    is_required: bool = False
+    is_more: bool = False
+    choices: tuple[str, ...] = ()
+    longest: int | None = None
+    most: int | None = None
+
+
+KINDS = frozenset(
+    {"amounts", "attachment", "boolean", "choice", "flags", "json", "long_text", "map", "reference", "text", "url"}
+)
+"""How forms ask for a property: `flags` is an object with booleans, `map` one with texts, `amounts` one with numbers;
+what is of kind `json` is shown as it is."""
+
+
+def asked(field: Field, kind: str = "", *, choices: tuple[str, ...] = (), is_more: bool = False) -> Field:
+    """The same property, asked for in another way, or on demand only."""
+    kind = kind or field.kind
+    return replace(field, kind=kind, choices=choices or field.choices, is_more=is_more)
 
 
 def text(longest: int | None = None, *, required: bool = False, pattern: str = "") -> Field:
@@ -65,7 +87,8 @@ def text(longest: int | None = None, *, required: bool = False, pattern: str = "
         if pattern and not compiled.fullmatch(value):
             raise CheckFailed(f"{told(value)} has characters that are not possible here (the rule is {pattern})")
 
-    return Field(check)
+    kind = "text" if longest is None or longest < TEXT_LENGTH else "long_text"
+    return Field(check, kind, is_required=required, longest=longest)
 
 
 def template(longest: int | None = None, *, required: bool = False) -> Field:
@@ -90,7 +113,7 @@ def one_of(values: Collection[str]) -> Field:
         if not isinstance(value, str) or value not in values:
             raise CheckFailed(f"{told(value)} is none of {', '.join(sorted(values))}")
 
-    return Field(check)
+    return Field(check, "choice", is_required=True, choices=tuple(sorted(values)))
 
 
 def items(item: Field, most: int | None = None, *, required: bool = False) -> Field:
@@ -106,7 +129,7 @@ def items(item: Field, most: int | None = None, *, required: bool = False) -> Fi
         for position, each in enumerate(value or ()):
             check_part(item.rule, each, f"[{position}]")
 
-    return replace(item, rule=check, is_list=True)
+    return replace(item, rule=check, is_list=True, is_required=required, most=most)
 
 
 def reference(
@@ -127,7 +150,8 @@ def reference(
         if match:
             check_part(match_rule, value.get(match), f".{match}")
 
-    return Field(check, refers_to=refers_to, match=(match,) if match else ())
+    found_by = (match,) if match else ()
+    return Field(check, "reference", refers_to=refers_to, match=found_by, is_required=required)
 
 
 def named(refers_to: str) -> Field:
@@ -147,7 +171,7 @@ def user() -> Field:
             raise CheckFailed(f"is {told(value)}; an object with uuid, or email, and name is needed")
         rules["email_match" if value.get("email_match") else "email"](value)
 
-    return Field(check, refers_to="user", match=matches)
+    return Field(check, "reference", refers_to="user", match=matches)
 
 
 def texts_by_name(most: int, longest_name: int, longest: int, name_pattern: str) -> Field:
@@ -163,7 +187,7 @@ def texts_by_name(most: int, longest_name: int, longest: int, name_pattern: str)
             check_part(name_rule, name, f".{name}")
             check_part(text_rule, item, f".{name}")
 
-    return Field(check, is_template=True)
+    return Field(check, "map", is_template=True, longest=longest, most=most)
 
 
 def amounts_by_currency(largest: Decimal, longest_currency: int) -> Field:
@@ -182,7 +206,7 @@ def amounts_by_currency(largest: Decimal, longest_currency: int) -> Field:
             check_part(currency_rule, name, f".{name}")
             check_part(check_amount, item, f".{name}")
 
-    return Field(check)
+    return Field(check, "amounts", is_required=True)
 
 
 def boolean() -> Field:
@@ -192,7 +216,7 @@ def boolean() -> Field:
         if value is not None and not isinstance(value, bool):
             raise CheckFailed(f"{told(value)} is neither true nor false")
 
-    return Field(check)
+    return Field(check, "boolean")
 
 
 def unchecked(value: object) -> None:
@@ -236,15 +260,15 @@ RECIPIENTS: Mapping[str, Field] = {
     "groups": items(named("group")),
     "contacts": items(reference("contact", required=True)),
     "contact_query": template(TEXT_LENGTH),
-    "urns": items(text(required=True)),
-    "legacy_vars": items(template()),
+    "urns": asked(items(text(required=True)), is_more=True),
+    "legacy_vars": asked(items(template()), is_more=True),
 }
 """Whom an action is for, other than the contact."""
 MESSAGE: Mapping[str, Field] = {
     "text": translated(template(TEXT_LENGTH)),
-    "attachments": translated(items(template(ATTACHMENT_LENGTH), MOST_ATTACHMENTS)),
+    "attachments": asked(translated(items(template(ATTACHMENT_LENGTH), MOST_ATTACHMENTS)), "attachment"),
     "quick_replies": translated(items(template(QUICK_REPLY_LENGTH), MOST_QUICK_REPLIES)),
-    "template": reference("template"),
-    "template_variables": translated(items(template()), is_listed=False),
+    "template": asked(reference("template"), is_more=True),
+    "template_variables": asked(translated(items(template()), is_listed=False), is_more=True),
 }
 """What a message says."""

@@ -6,7 +6,7 @@ Loads definitions of any version: migrates and checks them.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 from uuid import UUID
@@ -29,6 +29,9 @@ LANGUAGE, UNDETERMINED = re.compile(r"[a-z]{3}\Z"), "und"
 FIRST_WITH_LANGUAGE = (13, 2, 0)
 MOST_UI_BYTES = 262_144
 DIAL_SECONDS, CALL_SECONDS = 60, 7200
+ROUTERS = {"random": (), "switch": ("operand", "cases", "default_category_uuid")}
+WAITS = {"dial": ("phone", "dial_limit_seconds", "call_limit_seconds"), "msg": ("timeout", "hint")}
+"""Types of routers and waits, with the properties of each beside those that all have."""
 HINTS, MOST_TERMINATORS = {"audio", "digits", "image", "location", "video"}, 8
 
 # Names could be longer before; the migration to this version cuts them.
@@ -144,9 +147,9 @@ class _FlowReader:
         return Action(kind.name, uuid, given)
 
     def _router(self, given: object, exit_uuids: set[str], flow_type: str) -> Router:
-        if not isinstance(given, OBJECT) or given.get("type") not in ("switch", "random"):
+        if not isinstance(given, OBJECT) or not _is_one_of(given.get("type"), ROUTERS):
             kind = given.get("type") if isinstance(given, OBJECT) else given
-            raise self.fail(f"{told(kind)} is not a type of router; there are random and switch", "router.type")
+            raise self.fail(f"{told(kind)} is not a type of router; there are {_listed(ROUTERS)}", "router.type")
         listed = enumerate(self._list(given, "categories", MOST_CATEGORIES, "router."))
         categories = tuple(self._category(each, exit_uuids, f"router.categories[{at}]") for at, each in listed)
         if not categories:
@@ -201,9 +204,9 @@ class _FlowReader:
         return Case(uuid, kind, tuple(arguments), str(given["category_uuid"]))
 
     def _wait(self, given: object, known: set[str], flow_type: str) -> Wait:
-        if not isinstance(given, OBJECT) or given.get("type") not in ("msg", "dial"):
+        if not isinstance(given, OBJECT) or not _is_one_of(given.get("type"), WAITS):
             kind = given.get("type") if isinstance(given, OBJECT) else given
-            raise self.fail(f"{told(kind)} is not a type of wait; there are dial and msg", "router.wait.type")
+            raise self.fail(f"{told(kind)} is not a type of wait; there are {_listed(WAITS)}", "router.wait.type")
         kind = str(given["type"])
         if flow_type == "messaging_background" or (kind == "dial" and flow_type != "voice"):
             raise self.fail(f"a wait of type {kind} is not allowed in a flow of type {flow_type}", "router.wait.type")
@@ -331,7 +334,7 @@ def _similar(given: object, known: Iterable[str]) -> str:
     return f"; did you mean {found[0]}?" if found else ""
 
 
-def _is_one_of(value: object, known: set[str]) -> bool:
+def _is_one_of(value: object, known: Collection[str]) -> bool:
     return isinstance(value, str) and value in known
 
 

@@ -151,6 +151,8 @@ _RUN_GETTERS: dict[str, Getter] = {
     "webhook": lambda source: source.read_webhook(),
     "legacy_extra": _legacy_extra_value,
 }
+RUN_ROOTS = frozenset({*_RUN_GETTERS, "locals"} - {"legacy_extra"})
+"""The names that can be used in runs of the newest generation."""
 _OUTSIDE = Shape(_CONTACT_GETTERS)
 
 

@@ -22,6 +22,8 @@ OBJECT: Converter = conversions.to_object
 FUNCTION: Converter = conversions.to_function
 
 FUNCTIONS: dict[str, XFunction] = {}
+IMPLEMENTATIONS: dict[str, Callable[..., Value]] = {}
+"""What the names, parameters and descriptions of functions are read from for people."""
 CALL_WORK = 3
 
 
@@ -88,6 +90,7 @@ def function(
 
         for name in names:
             FUNCTIONS[name] = XFunction(name, apply)
+            IMPLEMENTATIONS[name] = implementation
         return implementation
 
     return declare

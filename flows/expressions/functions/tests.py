@@ -175,8 +175,9 @@ def find_date(evaluation: Evaluation, text: str, accepts: Callable[[date], bool]
 
 def _declare_comparison(name: str, compare: Callable[[date, date], bool]) -> None:
     @function(name, takes=[TEXT, DATE])
-    def has_date_compared(evaluation: Evaluation, text: str, bound: date) -> XObject:
-        return find_date(evaluation, text, lambda day: compare(day, bound))
+    def has_date_compared(evaluation: Evaluation, text: str, day: date) -> XObject:
+        """There is a date in the text that is before, on or after another one."""
+        return find_date(evaluation, text, lambda found: compare(found, day))
 
 
 for _name, _compare in (("has_date_lt", operator.lt), ("has_date_eq", operator.eq), ("has_date_gt", operator.gt)):
@@ -323,8 +324,9 @@ def find_number(evaluation: Evaluation, text: str, accepts: Callable[[Decimal], 
 
 def _declare_number_comparison(name: str, compare: Callable[[Decimal, Decimal], bool]) -> None:
     @function(name, takes=[TEXT, NUMBER])
-    def has_number_compared(evaluation: Evaluation, text: str, bound: Decimal) -> XObject:
-        return find_number(evaluation, text, lambda number: compare(number, bound))
+    def has_number_compared(evaluation: Evaluation, text: str, number: Decimal) -> XObject:
+        """There is a number in the text that compares so with another one."""
+        return find_number(evaluation, text, lambda found: compare(found, number))
 
 
 for _number_name, _compare_numbers in (
