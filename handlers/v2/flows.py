@@ -2,6 +2,8 @@
 `flow_revisions.json`, `flow_starts.json`, `flow_start_actions.json` and `simulations.json`.
 """
 
+from typing import Any
+
 from flows.definition import DefinitionError
 from handlers.answers import Answer, ListAnswer, as_json, changed_record, created_record, no_content
 from handlers.request import Request
@@ -35,10 +37,11 @@ WITHOUT_LABEL = {"archive": put_away_flow, "restore": restore_flow}
 
 
 def write_flow(request: Request, *, uuid: str | None = None) -> Answer:
-    tx, workspace, user_id = request.tx, request.workspace, request.credentials.user_id
+    tx, workspace, body = request.tx, request.workspace, request.body
+    by: dict[str, Any] = {"user_id": request.credentials.user_id, "areas": request.areas}
     if uuid is None:
-        return created_record(request, FLOWS, create_from_form(tx, workspace, request.body, user_id=user_id))
-    return changed_record(request, FLOWS, change_from_form(tx, workspace, uuid, request.body, user_id=user_id))
+        return created_record(request, FLOWS, create_from_form(tx, workspace, body, **by))
+    return changed_record(request, FLOWS, change_from_form(tx, workspace, uuid, body, **by))
 
 
 def act_on_flows(request: Request) -> Answer:
@@ -82,6 +85,7 @@ def write_flow_revision(request: Request, *, uuid: str) -> Answer:
         request.body,
         user_id=request.credentials.user_id,
         networks=request.settings.webhook_allowed_networks,
+        areas=request.areas,
     )
     issues = [each.to_json() for each in saved.found]
     return as_json(201 if saved.is_new else 200, {"revision": saved.record, "issues": issues})

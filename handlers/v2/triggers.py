@@ -7,6 +7,7 @@ from handlers.answers import Answer, ListAnswer, as_json, changed_record, create
 from handlers.request import Request
 from persistence.contacts.owners import find_contact, find_owners, read_lookup
 from persistence.errors import RecordMissing
+from persistence.tokens import check_area
 from persistence.triggers.forms import write_trigger as store_trigger
 from persistence.triggers.matching import try_message
 from persistence.triggers.records import TRIGGERS, Trigger
@@ -34,6 +35,8 @@ def find_triggers(
 ) -> Answer:
     tx, workspace = request.tx, request.workspace
     contact_id = None
+    if contact is not None or urn is not None:
+        check_area(request.areas, "contacts")
     if contact is not None:
         contact_id = find_contact(tx, workspace.id, contact)
         if contact_id is None:

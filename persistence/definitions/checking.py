@@ -104,6 +104,7 @@ def check_definition(
     tx: Transaction, workspace: Workspace, definition: Mapping[str, Any], networks: Networks = None
 ) -> list[FoundInFlow]:
     """What `check_import` would find in one definition. It only reads."""
+    tx.may_pause()
     assets = TrialAssets(tx, workspace)
     try:
         flow = load(definition, resolve=assets.resolve)

@@ -17,18 +17,27 @@ from flows.definition.steps_14 import LONGEST_EXPIRATIONS_MINUTES
 from persistence.channels.channels import Networks
 from persistence.database import Transaction
 from persistence.definitions.checking import FoundInFlow, check_import
-from persistence.definitions.importing import ImportRefused, import_definitions
+from persistence.definitions.importing import ImportRefused, ImportReport, import_definitions
 from persistence.errors import Clash, InvalidInput, RecordMissing, Refused
 from persistence.flows.records import MESSAGE, find_flow
 from persistence.flows.writes import NO_REVISION, TYPES, list_revisions, read_revision
 from persistence.sql.columns import new_uuid
 from persistence.sql.names import check_room, free_name, must_exist
 from persistence.tables.flows import flow
+from persistence.tokens import Areas, check_area
 from persistence.workspaces.records import Workspace, hold_workspace
 
 FLOWS_PER_WORKSPACE = 2000
 """With those that imports made; only a new one is refused."""
 DEFINED_TYPES = {stored: defined for defined, stored in TYPES.items()}
+AREAS_OF_MADE = {
+    "fields": "contacts",
+    "globals": "flows",
+    "groups": "contacts",
+    "labels": "messages",
+    "topics": "tickets",
+}
+"""What a definition creates when it is stored, by the area of tokens that may."""
 NO_RECORD: dict[str, Any] = {"number": NO_REVISION}
 UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
@@ -56,11 +65,13 @@ def save_from_form(
     *,
     user_id: int | None,
     networks: Networks = None,
+    areas: Areas = None,
 ) -> SavedRevision:
     """Saves a definition, or an earlier one again, as the newest revision of a flow, which keeps its name. Raises
-    Superseded if another one was saved since the revision with which the caller began; RecordMissing, Refused and
-    InvalidInput.
+    Superseded if another one was saved since the revision with which the caller began; NotAllowed if a token with these
+    areas may not create what the definition needs; RecordMissing, Refused and InvalidInput.
     """
+    tx.may_pause()
     hold_workspace(tx, workspace.id)
     flow_id = require_unarchived(tx, workspace.id, uuid)
     field = "restore" if body.get("definition") is None else "definition"
@@ -85,14 +96,17 @@ def save_from_form(
         raise InvalidInput.on(field, str(checked.refusal), "wrong_form") from checked.refusal
     if checked.refusal is not None:
         raise checked.refusal
+    _check_made(checked.report, areas)
     [record] = list_revisions(tx, workspace.id, flow_id, 1)
     return SavedRevision(record, record["number"] != newest["number"], checked.found)
 
 
 def create_from_form(
-    tx: Transaction, workspace: Workspace, body: Mapping[str, Any], *, user_id: int | None = None
+    tx: Transaction, workspace: Workspace, body: Mapping[str, Any], *, user_id: int | None = None, areas: Areas = None
 ) -> int:
-    """Creates an empty flow, or a copy of another one; returns its id. Raises InvalidInput and LimitReached."""
+    """Creates an empty flow, or a copy of another one; returns its id. Raises InvalidInput and LimitReached,
+    and NotAllowed as `save_from_form` does."""
+    tx.may_pause()
     hold_workspace(tx, workspace.id)
     if not body.get("name"):
         raise InvalidInput.on("name", "A value is required.", "required")
@@ -107,14 +121,21 @@ def create_from_form(
     else:
         original_id = must_exist(find_flow(tx, workspace.id, copied), "copy_of", copied)
         definition = renew_uuids(load(_read_newest(tx, workspace.id, original_id)))
-    return _store(tx, workspace, _change({**definition, "uuid": new_uuid(), "name": name}, body), user_id)
+    return _store(tx, workspace, _change({**definition, "uuid": new_uuid(), "name": name}, body), user_id, areas)
 
 
 def change_from_form(
-    tx: Transaction, workspace: Workspace, uuid: str, body: Mapping[str, Any], *, user_id: int | None = None
+    tx: Transaction,
+    workspace: Workspace,
+    uuid: str,
+    body: Mapping[str, Any],
+    *,
+    user_id: int | None = None,
+    areas: Areas = None,
 ) -> int:
     """Changes the name, the base language or the expiry of a flow, as a new revision; returns its id. Raises
-    RecordMissing, Refused and InvalidInput."""
+    RecordMissing, Refused, InvalidInput, and NotAllowed as `save_from_form` does."""
+    tx.may_pause()
     hold_workspace(tx, workspace.id)
     flow_id = require_unarchived(tx, workspace.id, uuid)
     for name in ("type", "copy_of"):
@@ -123,7 +144,7 @@ def change_from_form(
     definition = _change(_read_newest(tx, workspace.id, flow_id), body)
     if body.get("name"):
         definition["name"] = free_name(tx, workspace.id, flow, body["name"], besides_id=flow_id)["name"]
-    return _store(tx, workspace, definition, user_id)
+    return _store(tx, workspace, definition, user_id, areas)
 
 
 def require_unarchived(tx: Transaction, workspace_id: int, uuid: str) -> int:
@@ -212,11 +233,21 @@ def _as_file(definition: Mapping[str, Any]) -> dict[str, Any]:
     return {"version": FILE_VERSION, "flows": [definition]}
 
 
-def _store(tx: Transaction, workspace: Workspace, definition: Mapping[str, Any], user_id: int | None) -> int:
+def _check_made(report: ImportReport, areas: Areas) -> None:
+    """Raises NotAllowed if a token with these areas may not create what an import made."""
+    for plural, names in report.made.items():
+        if names:
+            check_area(areas, AREAS_OF_MADE[plural])
+
+
+def _store(
+    tx: Transaction, workspace: Workspace, definition: Mapping[str, Any], user_id: int | None, areas: Areas
+) -> int:
     try:
         report = import_definitions(tx, workspace, _as_file(definition), user_id=user_id)
     except ImportRefused as error:
         raise Refused(f"The definition of this flow cannot be stored: {error}") from error
+    _check_made(report, areas)
     flow_id = find_flow(tx, workspace.id, report.flows[0]["uuid"])
     assert flow_id is not None, "an import has stored it"
     return flow_id

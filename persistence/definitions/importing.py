@@ -179,6 +179,7 @@ def import_definitions(
     events here by those in the file. Raises ImportRefused for a file that cannot be imported, LimitReached at a limit
     of the workspace.
     """
+    tx.may_pause()
     hold_workspace(tx, workspace.id)
     _write_text(document)
     try:

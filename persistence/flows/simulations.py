@@ -39,6 +39,7 @@ def simulate(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) -> 
     people look for in it. Raises InvalidInput.
     """
     _check_form(body)
+    tx.may_pause()
     contact = _copy_contact(tx, workspace, body)
     unsaved = _read_unsaved(tx, workspace, body)
     assets = StoredAssets(tx, workspace, [Channel.from_json(CHANNEL)], unsaved)

@@ -21,6 +21,7 @@ from tests.api import Api
 from tests.contract.bodies import own_query
 from tests.contract.documents import Operation, token_operations
 from tests.contract.filled_workspace import Filled, fill_workspace
+from tests.definition_files import make_definition
 from tests.factories import make_contact
 
 OPERATIONS = [each for each in token_operations() if each.generation in ("v1", "v2") and each.path != "/stream"]
@@ -248,6 +249,45 @@ def test_contacts_are_searched_only_by_who_may_read_them(api: Api, database: Dat
     for body in (sent, shown):
         assert [each.post(previews, body).status_code for each in (limited, both)] == [403, 200]
     assert [each.post("/api/v2/broadcasts.json", sent).status_code for each in (limited, both)] == [403, 201]
+
+
+def test_senders_of_a_tried_message_are_named_only_by_who_may_read_contacts(
+    api: Api, database: Database, workspace: Workspace
+) -> None:
+    path, senders = (
+        "/api/v2/trigger_matches.json",
+        [{"contact": make_contact(database, workspace)}, {"urn": "tel:+250788000111"}],
+    )
+    limited, both = api.limited_to("flows"), api.limited_to("flows", "contacts")
+
+    assert [each.get(path, text="join").status_code for each in (limited, both)] == [200, 200]
+    for sender in senders:
+        assert [each.get(path, text="join", **sender).status_code for each in (limited, both)] == [403, 200]
+
+
+@pytest.mark.parametrize(
+    ("area", "action", "path"),
+    [
+        ("contacts", {"type": "add_contact_groups", "groups": [{"uuid": new_uuid(), "name": "New"}]}, "groups"),
+        ("contacts", {"type": "set_contact_field", "field": {"key": "new", "name": "New"}, "value": "1"}, "fields"),
+        ("messages", {"type": "add_input_labels", "labels": [{"uuid": new_uuid(), "name": "New"}]}, "labels"),
+        ("tickets", {"type": "open_ticket", "topic": {"uuid": new_uuid(), "name": "New"}, "note": "Call"}, "topics"),
+    ],
+)
+def test_a_saved_flow_creates_only_what_is_of_the_areas_of_the_token(
+    api: Api, area: str, action: dict[str, Any], path: str
+) -> None:
+    def names() -> list[str]:
+        return [each["name"] for each in api.results(f"/api/v2/{path}.json")]
+
+    uuid = api.post("/api/v2/flows.json", {"name": "Welcome"}).json()["uuid"]
+    rest, enough = api.limited_to(*({*AREAS} - {area})), api.limited_to("flows", area)
+    saved = {"based_on": 1, "definition": make_definition(action)}
+
+    assert rest.post("/api/v2/flow_revisions.json", saved, uuid=uuid).status_code == 403
+    assert "New" not in names() and len(api.get("/api/v2/flow_revisions.json", uuid=uuid).json()["revisions"]) == 1
+    assert enough.post("/api/v2/flow_revisions.json", saved, uuid=uuid).status_code == 201
+    assert "New" in names()
 
 
 @pytest.mark.parametrize(

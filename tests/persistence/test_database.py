@@ -1,14 +1,22 @@
 """What the database layer tells about its failures."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
-from persistence.database import Database
+from persistence.database import Database, Transaction
+from persistence.definitions.checking import check_definition
+from persistence.definitions.editing import create_from_form
+from persistence.definitions.importing import import_definitions
 from persistence.errors import took_too_long
+from persistence.flows.simulations import simulate
 from persistence.sql.engines import Busy
+from persistence.workspaces.records import Workspace
+from tests.definition_files import make_definition, make_file, say
 
 
 def test_an_error_does_not_list_the_values_of_its_statement(database):
@@ -33,6 +41,25 @@ def test_the_files_of_a_database_are_for_their_owner_only(tmp_path: Path) -> Non
 def test_statements_of_a_snapshot_give_up_after_its_timeout(database: Database) -> None:
     with database.reading_snapshot(1.25) as tx:
         assert tx.execute(text("SHOW statement_timeout")).scalar() == "1250ms"
+
+
+PLAYED: dict[str, Any] = {"definition": make_definition(say("Hello"))}
+COMPUTES: dict[str, Callable[[Transaction, Workspace], object]] = {
+    "an import": lambda tx, owner: import_definitions(tx, owner, make_file(PLAYED["definition"])),
+    "a check": lambda tx, owner: check_definition(tx, owner, PLAYED["definition"]),
+    "a new flow": lambda tx, owner: create_from_form(tx, owner, {"name": "Welcome"}),
+    "a played flow": lambda tx, owner: simulate(tx, owner, PLAYED),
+}
+
+
+@pytest.mark.parametrize("work", COMPUTES.values(), ids=COMPUTES)
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_what_reads_large_files_or_plays_flows_may_compute_for_seconds_inside_of_a_transaction(
+    database: Database, workspace: Workspace, work: Callable[[Transaction, Workspace], object]
+) -> None:
+    with database.writing() as tx:
+        work(tx, workspace)
+        assert tx.execute(text("SHOW idle_in_transaction_session_timeout")).scalar() == "1min"
 
 
 def test_a_statement_that_takes_too_long_ends_and_its_connection_serves_on(database_url: str) -> None:
