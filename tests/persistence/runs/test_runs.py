@@ -68,23 +68,23 @@ def test_results_may_contain_any_character(
 ) -> None:
     said = "'\\\" % \x00 \u2028 \N{SMILING FACE WITH SMILING EYES}"
     result = {"name": "Said", "value": said, "category": None, "node": NODE, "time": "", "input": said}
-    run = state(database, registration, amina, "waiting")._replace(results={"said": result}, path=[{"node": said}])
+    run = state(database, registration, amina, "waiting")._replace(results={"said": result}, path=[{"node": NODE}])
 
     save(database, workspace, run)
 
     with database.reading() as tx:
         stored = tx.execute(select(flow_run)).one()
-    assert (stored.results, stored.path, stored.visits) == ({"said": result}, [{"node": said}], [])
+    assert (stored.results, stored.path, stored.visits) == ({"said": result}, run.path, [])
 
 
 def test_runs_that_are_stored_at_the_end_are_the_same_with_the_time_of_the_clock(
     database: Database, workspace: Workspace, registration: int, amina: int
 ) -> None:
     start_id = add_start(database, workspace, registration, [amina])
-    visits, expires_on = [{"type": "A", "left_on": None, "results": []}], database.clock()
+    visits, expires_on = [{"type": "A", "left_on": None, "results": [], "said": "\x00 '\\"}], database.clock()
     now, later = (
         state(database, registration, amina, "waiting")._replace(
-            path=[{"node": "\x00 '\\"}],
+            path=[{"node": NODE}],
             visits=visits,
             parent_uuid=NODE,
             expires_on=expires_on,
