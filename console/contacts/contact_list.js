@@ -4,7 +4,8 @@ import { confirmFirst, FormDialog } from "../parts/dialog.js";
 import { attempt, notify } from "../parts/notices.js";
 import { doWithMany } from "../parts/part_by_part.js";
 import { Avatar, Badge, Empty, Field, ListEnd } from "../parts/small.js";
-import { writeTo, writeToMatching } from "../broadcasts/write_to.js";
+import { canName, writeTo, writeToMatching } from "../broadcasts/write_to.js";
+import { StartDialog } from "../flows/start_dialog.js";
 import { Menu } from "../parts/menu.js";
 import { newKey, post } from "../shared/api.js";
 import { keepDraft, loadDraft } from "../shared/drafts.js";
@@ -14,11 +15,12 @@ import { may } from "../shared/session.js";
 import { fieldText } from "../shared/field_values.js";
 import { fullTime, languageName, listTime, number, t, word } from "../shared/texts.js";
 import { html, useRef, useState } from "../shared/ui.js";
+import { oneQuery } from "./everyone.js";
 import { MergeDialog } from "./merge_dialog.js";
 
 /** @typedef {import("../shared/contract.js").Listed<"contacts">} Contact */
 /** @typedef {import("../shared/contract.js").Listed<"groups">} Group */
-/** @typedef {"add" | "remove" | "block" | "unblock" | "interrupt" | "archive_messages" | "delete"} Action */
+/** @typedef {"add" | "remove" | "block" | "unblock" | "interrupt" | "archive_messages" | "restore_messages" | "delete"} Action */
 
 /** @typedef {import("../shared/contract.js").Listed<"fields">} FieldRecord */
 /** @typedef {{value: number, is_exact: boolean} | null} Total */
@@ -120,7 +122,7 @@ export function ContactList({ list, groups, fields, columns, isFiltered, total, 
 /** @param {{picked: Contact[], groups: Group[], total: Total, who: Who | null, onEveryone: (() => void) | null, onBegun: (uuid: string) => void, onDone: (left: Contact[]) => void}} props
  * `who` are all that match, instead of those that are picked; `onEveryone` changes between both */
 function Bulk({ picked, groups, total, who, onEveryone, onBegun, onDone }) {
-  const [asks, setAsks] = useState(/** @type {"" | "add" | "remove" | "merge"} */ (""));
+  const [asks, setAsks] = useState(/** @type {"" | "add" | "remove" | "merge" | "start"} */ (""));
   const key = useRef(newKey());
   const count = who && total ? countText(total) : number(picked.length);
   const act = (/** @type {string} */ title, /** @type {Action} */ action, /** @type {string} */ group = "") => async () => {
@@ -136,23 +138,27 @@ function Bulk({ picked, groups, total, who, onEveryone, onBegun, onDone }) {
     who ? asked(title, action) : attempt(async () => (await act(title, action)()) && notify(t("contacts.done")));
   const remove = { title: t("contacts.delete_chosen", { count }), text: t("contacts.delete_text"), submit: t("act.delete"), onYes: act(t("act.delete"), "delete") };
   const block = { title: t("contacts.block_chosen", { count }), text: t("contact.block_text"), submit: t("contact.block"), onYes: act(t("contact.block"), "block") };
-  const write = () => (who ? writeToMatching(who) : writeTo(picked.map(({ uuid, name, urns }) => ({ uuid, name: displayName(name, urns[0]) }))));
+  const named = picked.map(({ uuid, name, urns }) => ({ uuid, name: displayName(name, urns[0]) }));
+  const write = () => (who ? writeToMatching(oneQuery(who, groups)) : writeTo(named));
   const groupTitle = t(asks === "remove" ? "contacts.from_group" : "contacts.to_group");
   const inGroup = (/** @type {FormData} */ data) => act(groupTitle, asks === "remove" ? "remove" : "add", String(data.get("group")))();
   return html`
     <div class="bulk" role="toolbar" aria-label=${t("contacts.chosen", { count })}>
       <strong>${t("contacts.chosen", { count })}</strong>
       ${onEveryone && html`<button type="button" aria-pressed=${who !== null} onClick=${onEveryone}>${t("contacts.choose_everyone", { count: total ? countText(total) : "" })}</button>`}
-      ${may("create_broadcast") && !(who?.query && who.members_of) && html`<button type="button" onClick=${write}>${t("broadcasts.write")}</button>`}
+      ${may("create_broadcast") && html`<button type="button" onClick=${write}>${t("broadcasts.write")}</button>`}
+      ${may("create_flow_start") && html`<button type="button" onClick=${() => (who || canName(named)) && setAsks("start")}>${t("flow.start")}</button>`}
       <button type="button" onClick=${() => setAsks("add")}>${t("contacts.to_group")}</button>
       <button type="button" onClick=${() => setAsks("remove")}>${t("contacts.from_group")}</button>
       <button type="button" onClick=${() => confirmFirst(block)}>${t("contact.block")}</button>
       <button type="button" onClick=${() => now(t("contact.unblock"), "unblock")}>${t("contact.unblock")}</button>
       <button type="button" onClick=${() => now(t("flow.interrupt"), "interrupt")}>${t("flow.interrupt")}</button>
       <button type="button" onClick=${() => now(t("contacts.archive_messages"), "archive_messages")}>${t("contacts.archive_messages")}</button>
+      <button type="button" onClick=${() => now(t("contacts.restore_messages"), "restore_messages")}>${t("contacts.restore_messages")}</button>
       ${may("merge_contacts") && !who && picked.length === 2 && html`<button type="button" onClick=${() => setAsks("merge")}>${t("contacts.merge_two")}</button>`}
       ${may("delete_contact") && html`<button type="button" class="danger" onClick=${() => confirmFirst(remove)}>${t("act.delete")}</button>`}
     </div>
+    ${asks === "start" && html`<${StartDialog} given=${who ? { query: oneQuery(who, groups) } : { contacts: named }} onClose=${() => setAsks("")} />`}
     ${asks === "merge" && html`<${MergeDialog} contacts=${picked} onClose=${() => setAsks("")} onDone=${() => onDone([])} />`}
     ${(asks === "add" || asks === "remove") &&
     html`<${FormDialog} title=${groupTitle} submit=${t("act.save")} onSubmit=${inGroup} onClose=${() => setAsks("")}>

@@ -11,8 +11,8 @@ import { html, useEffect, useRef, useState } from "../shared/ui.js";
 
 /** @typedef {import("../shared/contract.js").Listed<"contact_jobs">} Job */
 
-/** What is done with everybody who is listed, whatever their status. */
-const WHOEVER = 'status != ""';
+/** Everybody who is listed, whatever their status. */
+const WHOEVER = ["active", "blocked", "stopped", "archived"].map((status) => `status = ${status}`).join(" OR ");
 const SHOWN = 5;
 /** @type {Record<string, "good" | "bad" | "warn">} */
 const TONES = { completed: "good", failed: "bad", cancelled: "warn" };
@@ -20,6 +20,17 @@ const isGoing = (/** @type {Job} */ { finished_on }) => finished_on === null;
 
 /** How a list of contacts is chosen, in the words of a job. @param {string} group @param {string} search */
 export const whoMatch = (group, search) => ({ ...(group && { members_of: group }), ...(search ? { query: search } : !group && { query: WHOEVER }) });
+
+/**
+ * Those who match as one query, for messages and flows, which reach active contacts only.
+ * @param {{query?: string, members_of?: string}} who @param {import("../shared/contract.js").Listed<"groups">[]} groups
+ */
+export function oneQuery({ query = "", members_of }, groups) {
+  const name = groups.find(({ uuid }) => uuid === members_of)?.name;
+  const inGroup = name === undefined ? "" : `group = "${name.replaceAll(/["\\]/g, "\\$&")}"`;
+  if (query === WHOEVER) return "status = active";
+  return inGroup && query ? `${inGroup} AND (${query})` : inGroup || query;
+}
 
 /** The jobs that go on, and those that ended while somebody looked; `begun` is the newest one of this page. @param {{begun: string, onEnd: () => void}} props */
 export function Jobs({ begun, onEnd }) {

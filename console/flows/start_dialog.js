@@ -3,21 +3,25 @@
 import { FormDialog } from "../parts/dialog.js";
 import { notify } from "../parts/notices.js";
 import { Recipients } from "../parts/recipients.js";
+import { Field } from "../parts/small.js";
 import { get, newKey, post } from "../shared/api.js";
 import { explain } from "../shared/explain.js";
+import { useAll } from "../shared/lists.js";
 import { number, t } from "../shared/texts.js";
 import { html, useEffect, useRef, useState } from "../shared/ui.js";
 
 const TYPED_MS = 300;
 
-/** @param {{flow: import("./page.js").Flow, onClose: () => void}} props */
-export function StartDialog({ flow, onClose }) {
-  const [chosen, setChosen] = useState(/** @type {import("../parts/recipients.js").Chosen} */ ({ groups: [], contacts: [], query: "" }));
+/** @typedef {import("../parts/recipients.js").Chosen} Chosen */
+
+/** @param {{flow?: import("./page.js").Flow, given?: Partial<Chosen>, onClose: () => void}} props one is chosen if no flow is given; `given` are those for whom it is */
+export function StartDialog({ flow, given = {}, onClose }) {
+  const [chosen, setChosen] = useState(/** @type {Chosen} */ ({ groups: [], contacts: [], query: "", ...given }));
   const key = useRef(newKey());
   const query = chosen.query.trim();
   const start = async (/** @type {FormData} */ data) => {
     const body = {
-      flow: flow.uuid,
+      flow: flow?.uuid ?? String(data.get("flow")),
       groups: chosen.groups,
       contacts: chosen.contacts.map(({ uuid }) => uuid),
       ...(query ? { query } : {}),
@@ -29,8 +33,9 @@ export function StartDialog({ flow, onClose }) {
   };
   const isEmpty = !query && chosen.groups.length === 0 && chosen.contacts.length === 0;
   return html`
-    <${FormDialog} title=${`${t("act.start")}: ${flow.name}`} submit=${t("act.start")} disabled=${isEmpty} draft=${`flow.start.${flow.uuid}`} onSubmit=${start} onClose=${onClose}>
-      <${Recipients} draft=${chosen} onChange=${(/** @type {Partial<import("../parts/recipients.js").Chosen>} */ part) => setChosen((old) => ({ ...old, ...part }))} />
+    <${FormDialog} title=${flow ? `${t("act.start")}: ${flow.name}` : t("flow.start")} submit=${t("act.start")} disabled=${isEmpty} draft=${["flow.start", flow?.uuid].filter(Boolean).join(".")} onSubmit=${start} onClose=${onClose}>
+      ${!flow && html`<${WhichFlow} />`}
+      <${Recipients} draft=${chosen} onChange=${(/** @type {Partial<Chosen>} */ part) => setChosen((old) => ({ ...old, ...part }))} />
       ${query && html`<${QueryCount} query=${query} />`}
       <ul class="choices-list">
         <li><label><input type="checkbox" name="restart" defaultChecked /> ${t("flows.restart")}</label></li>
@@ -38,6 +43,13 @@ export function StartDialog({ flow, onClose }) {
       </ul>
     <//>
   `;
+}
+
+function WhichFlow() {
+  const flows = useAll("flows").filter(({ archived }) => !archived);
+  return html`<${Field} label=${t("flow.flow")} id="start-flow">
+    <select id="start-flow" name="flow" required>${flows.map(({ uuid, name }) => html`<option key=${uuid} value=${uuid}>${name}</option>`)}</select>
+  <//>`;
 }
 
 /** How many contacts match a query, or what is wrong with it. @param {{query: string}} props */

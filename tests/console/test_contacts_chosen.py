@@ -188,9 +188,16 @@ def test_all_that_match_are_chosen_blocked_by_a_worker_and_the_page_tells_how_fa
     expect(page.get_by_role("columnheader", name="Language")).to_be_visible()
     page.get_by_label("Choose all that are shown").check()
     page.get_by_role("button", name=f"Choose all that match: {everybody}").click()
-    expect(page.get_by_role("toolbar")).to_contain_text(f"Chosen: {everybody}")
-    page.get_by_role("toolbar").get_by_role("button", name="Block", exact=True).click()
-    question = page.get_by_role("dialog")
+    toolbar, question = page.get_by_role("toolbar"), page.get_by_role("dialog")
+    expect(toolbar).to_contain_text(f"Chosen: {everybody}")
+    toolbar.get_by_role("button", name="Start a flow").click()
+    expect(question.get_by_label("Also to contacts that match a query")).to_have_value("Legion")
+    expect(question.get_by_text(f"{everybody} contacts match the query now.")).to_be_visible()
+    assert findings(page, "a flow for all who match") == []
+    question.get_by_role("button", name="Start", exact=True).click()
+    expect(page.locator(".notice")).to_have_text("The flow starts now.")
+    assert clinic.service.get("/api/v2/flow_starts.json")["results"][0]["query"] == "Legion"
+    toolbar.get_by_role("button", name="Block", exact=True).click()
     expect(question.get_by_role("heading")).to_have_text(f"Block? Contacts: {everybody}")
     question.get_by_role("button", name="Block").click()
 
@@ -206,6 +213,15 @@ def test_all_that_match_are_chosen_blocked_by_a_worker_and_the_page_tells_how_fa
     expect(page.get_by_role("columnheader", name="Language")).to_be_visible()
     page.set_viewport_size(NARROW)
     assert findings(page, "cards of contacts") == []
+
+    page.get_by_label("Name, number or query").fill("")
+    expect(page.locator(".who")).to_have_count(250)
+    page.get_by_label("Choose all that are shown").check()
+    page.get_by_role("button", name="Choose all that match").click()
+    toolbar.get_by_role("button", name="Bring their messages back").click()
+    question.get_by_role("button", name="Bring their messages back").click()
+    back = page.get_by_role("region", name="Bring their messages back")
+    expect(back).to_contain_text("done")
 
 
 def test_a_person_is_copied_and_erased_once_the_name_is_typed(somebody: BrowserContext, clinic: Clinic) -> None:

@@ -52,7 +52,7 @@ DEEDS: dict[tuple[str, str], list[str]] = {
     ("create_contact_job", "remove"): ["write_contact"],
     **{
         ("create_contact_job", action): []
-        for action in ("block", "unblock", "interrupt", "archive_messages", "answer_again")
+        for action in ("block", "unblock", "interrupt", "archive_messages", "restore_messages", "answer_again")
     },
     ("create_contact_job", "delete"): ["delete_contact"],
     ("act_on_contact_job", "cancel"): [],

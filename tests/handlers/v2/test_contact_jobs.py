@@ -14,6 +14,7 @@ from persistence.tables.contacts import contact, group
 from persistence.tables.data_jobs import contact_job
 from persistence.workspaces.records import Workspace
 from tests.api import Api
+from tests.contract.documents import document
 from tests.factories import make_contact, make_messages, make_named
 
 JOBS, ACTIONS, CONTACTS, GROUPS = (
@@ -113,7 +114,7 @@ def test_a_job_does_what_the_action_on_chosen_contacts_does(
         assert {each["status"] for each in api.results(CONTACTS)} == {"active"}
 
 
-def test_messages_of_the_members_of_a_group_who_match_are_archived(
+def test_messages_of_those_who_match_are_archived_and_brought_back(
     desk: Desk, api: Api, database: Database, workspace: Workspace, people: list[str], reporters: str
 ) -> None:
     for each in people[:3]:
@@ -125,6 +126,17 @@ def test_messages_of_the_members_of_a_group_who_match_are_archived(
 
     archived = {each["contact"]["uuid"] for each in api.results("/api/v2/messages.json", folder="archived")}
     assert (archived, desk.show(uuid)["done"]) == ({people[1]}, 1)
+
+    back = desk.make(action="restore_messages", query=EVERYBODY)
+    desk.work()
+    assert (api.results("/api/v2/messages.json", folder="archived"), desk.show(back)["done"]) == ([], 7)
+    assert len(api.results("/api/v2/messages.json", folder="inbox")) == 3
+
+
+def test_jobs_know_all_actions_on_chosen_contacts_by_one_name_each() -> None:
+    schemas = document("v2/openapi.yaml")["components"]["schemas"]
+    chosen, matching = (set(schemas[name]["enum"]) for name in ("ContactActionName", "ContactJobActionName"))
+    assert chosen - matching == {"archive"} and matching <= chosen
 
 
 def test_a_contact_must_match_when_it_is_its_turn_and_new_ones_are_left_out(
