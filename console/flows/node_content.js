@@ -1,5 +1,6 @@
 /** What a node of a flow does, in words: in short for drawings, and whole. */
 
+import { writeToMatching } from "../broadcasts/write_to.js";
 import { Icon } from "../parts/icons.js";
 import { link } from "../shared/router.js";
 import { may } from "../shared/session.js";
@@ -62,6 +63,9 @@ const detailsOf = (action) => Object.entries(action).filter(([key]) => !UNSAID.i
 export const exitNames = ({ exits, router }) =>
   exits.map(({ uuid, destination_uuid }) => (router?.categories ?? []).filter((/** @type {any} */ category) => category.exit_uuid === uuid).map((/** @type {any} */ category) => category.name).join(", ") || t(destination_uuid ? "flows.goes_on" : "flows.ends"));
 
+/** The query for contacts who wait at a node. @param {string} node */
+export const whoWaitsAt = (node) => `waits_at = "${node}"`;
+
 /** How many wait at a node, with who they are, and how many left there. @param {{flow: string, node: string, counts: Counts}} props */
 export function NodeCounts({ flow, node, counts }) {
   const [waiting, left] = [counts.waiting.get(node) ?? 0, counts.left.get(node) ?? 0];
@@ -70,6 +74,7 @@ export function NodeCounts({ flow, node, counts }) {
     ${waiting > 0 && html`<span class="badge warn">${t("flows.wait_here", { count: number(waiting) })}</span>`}
     ${left > 0 && html`<span class="badge bad">${t("flows.left_here", { count: number(left) })}</span>`}
     ${flow && waiting > 0 && may("list_runs") && html`<a href=${link(["flows", flow, "runs"], { node })}>${t("flows.who_waits")}</a>`}
+    ${flow && waiting > 0 && may("create_broadcast") && html`<button type="button" class="link" onClick=${() => writeToMatching(whoWaitsAt(node))}>${t("flow_runs.write")}</button>`}
   </p>`;
 }
 

@@ -3,7 +3,7 @@
 import { confirmFirst } from "../parts/dialog.js";
 import { doWithMany } from "../parts/part_by_part.js";
 import { Badge, Empty, ListEnd } from "../parts/small.js";
-import { writeTo } from "../broadcasts/write_to.js";
+import { writeTo, writeToMatching } from "../broadcasts/write_to.js";
 import { post } from "../shared/api.js";
 import { useChanges } from "../shared/changes.js";
 import { useList } from "../shared/lists.js";
@@ -12,7 +12,8 @@ import { go, link, place } from "../shared/router.js";
 import { may } from "../shared/session.js";
 import { fullTime, listTime, number, t, word } from "../shared/texts.js";
 import { html, useState } from "../shared/ui.js";
-import { describe } from "./node_content.js";
+import { describe, whoWaitsAt } from "./node_content.js";
+import { StartDialog } from "./start_dialog.js";
 
 /** @typedef {import("../shared/contract.js").Listed<"runs">} Run */
 /** @typedef {import("./flow.js").TabProps} TabProps */
@@ -39,8 +40,21 @@ export function Runs({ flow, definition: { nodes }, query }) {
   return html`
     <${Filters} flow=${flow} nodes=${nodes} query=${query} columns=${columns} onAsk=${ask} />
     ${result && html`<p class="help">${t("flow_runs.last_looked_at")}</p>`}
+    ${node && !status && !result && picked.length === 0 && list.items.length > 0 && html`<${AllWhoWait} node=${node} />`}
     ${picked.length > 0 && html`<${Bulk} picked=${picked} onDone=${() => (setChosen(new Set()), list.refresh())} />`}
     ${isEmpty ? html`<${Empty} icon="flow" title=${t("flows.no_runs")} />` : html`<${Table} list=${list} results=${flow.results.filter(({ key }) => columns.includes(key))} chosen=${chosen} onToggle=${toggle} onAll=${setChosen} />`}
+  `;
+}
+
+/** What can be done with everybody who waits at a node, however many they are. @param {{node: string}} props */
+function AllWhoWait({ node }) {
+  const [isStarting, setStarting] = useState(false);
+  return html`
+    <div class="list-tools">
+      ${may("create_broadcast") && html`<button type="button" onClick=${() => writeToMatching(whoWaitsAt(node))}>${t("flow_runs.write_all")}</button>`}
+      ${may("create_flow_start") && html`<button type="button" onClick=${() => setStarting(true)}>${t("flow_runs.start_all")}</button>`}
+    </div>
+    ${isStarting && html`<${StartDialog} given=${{ query: whoWaitsAt(node) }} onClose=${() => setStarting(false)} />`}
   `;
 }
 

@@ -15,7 +15,8 @@ CACHED_ASSETS = 64
 
 @dataclass(frozen=True, slots=True)
 class ContactView:
-    """A contact as queries read it. Past flows are not known here, so queries for them match no contact."""
+    """A contact as queries read it. Past flows and the nodes of runs are not known here, so queries for
+    them match no contact."""
 
     contact: Contact
     assets: Assets

@@ -43,8 +43,8 @@ class QueryableContact(Protocol):
 
     def query_values(self, kind: PropertyKind, key: str) -> Sequence[QueryValue]:
         """The values of a property, none if it is not set. Attributes and fields have one value, `urn` and schemes the
-        paths of URNs, `group` and `history` names. Numbers are decimals, dates aware datetimes, places their names or
-        paths, everything else strings.
+        paths of URNs, `group` and `history` names, `waits_at` UUIDs of nodes. Numbers are decimals, dates aware
+        datetimes, places their names or paths, everything else strings.
         """
 
 

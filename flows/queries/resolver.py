@@ -21,6 +21,7 @@ ATTRIBUTES: dict[str, ValueType] = {
     "group": "text",
     "flow": "text",
     "history": "text",
+    "waits_at": "text",
     "tickets": "number",
     "created_on": "datetime",
     "last_seen_on": "datetime",
@@ -29,7 +30,7 @@ STATUSES = ("active", "blocked", "stopped", "archived")
 ALWAYS_SET = frozenset(("uuid", "id", "ref", "status", "created_on", "tickets"))
 
 # A smart group with these would depend on itself, or change although the contact has not changed.
-NOT_IN_GROUPS = frozenset(("id", "ref", "status", "group", "flow", "history"))
+NOT_IN_GROUPS = frozenset(("id", "ref", "status", "group", "flow", "history", "waits_at"))
 PLACE_TYPES = frozenset(("state", "district", "ward"))
 COMPARABLE_TYPES = frozenset(("number", "datetime", "unknown"))
 PREFIXES: dict[PropertyKind, str] = {"attribute": "", "scheme": "urns.", "field": "fields."}

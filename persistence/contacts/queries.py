@@ -10,7 +10,22 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import ColumnElement, String, Table, and_, case, cast, exists, false, func, not_, or_, select, true
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    String,
+    Table,
+    and_,
+    case,
+    cast,
+    exists,
+    false,
+    func,
+    not_,
+    or_,
+    select,
+    true,
+)
 
 from flows.clock import Clock, SystemClock
 from flows.environment import Environment
@@ -45,7 +60,7 @@ from persistence.sql.query_functions import (
     make_name_match,
 )
 from persistence.tables.contacts import ACTIVE, contact, contact_urn, field, group, group_membership
-from persistence.tables.flows import flow, flow_run
+from persistence.tables.flows import GOES_ON, LastNode, flow, flow_run
 from persistence.workspaces.records import Workspace
 
 ID_DIGITS_MAX = 10
@@ -65,6 +80,7 @@ class SearchScope:
     resolver: Resolver
     environment: Environment
     clock: Clock = dataclasses.field(default_factory=SystemClock)
+    workspace_id: int = 0
 
 
 def find_matches(workspace_id: int, query: Query | None, scope: SearchScope) -> Clause:
@@ -138,6 +154,10 @@ def _matches_history(condition: Condition, scope: SearchScope) -> Clause:
     return false() if found is None else _was_in_flow(flow_run.c.flow_id == _flow_id(found.uuid))
 
 
+def _matches_node(condition: Condition, scope: SearchScope) -> Clause:
+    return contact.c.id.in_(_at_nodes(scope).where(LastNode(flow_run.c.path) == condition.value.strip()))
+
+
 _ATTRIBUTES: dict[str, Callable[[Condition, SearchScope], Clause]] = {
     "uuid": _matches_uuid,
     "id": _matches_id,
@@ -148,12 +168,14 @@ _ATTRIBUTES: dict[str, Callable[[Condition, SearchScope], Clause]] = {
     "group": _matches_group,
     "flow": _matches_flow,
     "history": _matches_history,
+    "waits_at": _matches_node,
 }
 
 
 def open_scope(tx: Transaction, workspace: Workspace) -> SearchScope:
     """The scope of a workspace's queries; its resolver is also used to parse them."""
-    return SearchScope(WorkspaceResolver(tx, workspace.id), environment_of(workspace), FixedClock(tx.now))
+    resolver = WorkspaceResolver(tx, workspace.id)
+    return SearchScope(resolver, environment_of(workspace), FixedClock(tx.now), workspace.id)
 
 
 def open_group_scope(tx: Transaction, workspace: Workspace) -> SearchScope:
@@ -273,6 +295,8 @@ def _has_value(condition: Condition, scope: SearchScope) -> Clause:
         return contact.c.current_flow_id.is_not(None)
     if condition.key == "history":
         return _was_in_flow()
+    if condition.key == "waits_at":
+        return contact.c.id.in_(_at_nodes(scope).where(LastNode(flow_run.c.path).is_not(None)))
     column = contact.c[condition.key]
     if condition.value_type == "datetime":
         return column.is_not(None)
@@ -339,6 +363,12 @@ def _equals(condition: Condition, text: ColumnElement[Any]) -> Clause:
 
 def _flow_id(uuid: str) -> ColumnElement[Any]:
     return select(flow.c.id).where(flow.c.uuid == uuid).scalar_subquery()
+
+
+def _at_nodes(scope: SearchScope) -> Select[int]:
+    """The contacts of runs that go on. All flows are named, for the index of nodes begins with the flow."""
+    of_flows = flow_run.c.flow_id.in_(select(flow.c.id).where(flow.c.workspace_id == scope.workspace_id))
+    return select(flow_run.c.contact_id).where(of_flows, GOES_ON)
 
 
 def _was_in_flow(*conditions: Clause) -> Clause:

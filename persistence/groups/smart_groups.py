@@ -61,7 +61,7 @@ def check_group_query(tx: Transaction, workspace: Workspace, text: str, *, field
     except QueryError as error:
         raise InvalidInput.on(field, f"{error.message[:1].upper()}{error.message[1:]}.") from error
     if not inspect(query).allow_as_group:
-        raise InvalidInput.on(field, "A group cannot be based on id, ref, status, group, flow or history.")
+        raise InvalidInput.on(field, "A group cannot be based on id, ref, status, group, flow, history or waits_at.")
     return render(query)
 
 

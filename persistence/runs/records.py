@@ -46,15 +46,13 @@ from persistence.records import Parsed, Record, Shown, Template, optional
 from persistence.runs.runs import COMPLETED, EXPIRED, FAILED, INTERRUPTED
 from persistence.sql.columns import UtcDateTime
 from persistence.tables.contacts import contact, contact_urn
-from persistence.tables.flows import FLOW_REF, LastNode, RunEnd, flow, flow_run, flow_start
+from persistence.tables.flows import FLOW_REF, GOES_ON, LastNode, RunEnd, flow, flow_run, flow_start
 from persistence.workspaces.records import Workspace
 
 BY_CONTACT = Order(flow_run.c.contact_id, flow_run.c.id, descending=False)
 EXIT_TYPES = {COMPLETED: COMPLETED, EXPIRED: EXPIRED, INTERRUPTED: INTERRUPTED, FAILED: INTERRUPTED}
 MOST_LOOKED_AT = 10_000
 """Runs of a flow whose results are read for one request, those that changed last."""
-GOES_ON: Condition = literal_column("flow_run.status IN ('active', 'waiting')")
-"""As the condition of a partial index, in a text that is the same each time."""
 LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
 NUMBER = re.compile(r"\+[0-9]+")
 

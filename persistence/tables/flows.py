@@ -17,6 +17,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     bindparam,
+    literal_column,
 )
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -203,6 +204,8 @@ def _run_end(element: RunEnd, compiler: SQLCompiler, **options: Any) -> str:
     return f"(CASE {status} WHEN 'waiting' THEN 'active' WHEN 'failed' THEN 'interrupted' ELSE {status} END)"
 
 
+GOES_ON: ColumnElement[bool] = literal_column("flow_run.status IN ('active', 'waiting')")
+"""As the condition of a partial index, in a text that is the same each time."""
 _RUN = flow_run.c
 Index("ix_flow_run_end", _RUN.flow_id, RunEnd(_RUN.status), _RUN.modified_on, _RUN.id)
 partial_index(

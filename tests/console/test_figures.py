@@ -109,16 +109,19 @@ def test_a_flow_shows_where_its_contacts_are_and_gives_its_results_as_a_file(som
 
 def test_results_lead_to_those_who_answered_and_a_node_to_those_who_wait(somebody, clinic):
     service, flow = clinic.service, surveyed(clinic)
-    body = {"name": "Waiting Woman", "urns": ["tel:+250788000771"]}
-    waiting = {"contacts": [service.post("/api/v2/contacts.json", body)["uuid"]], "flow": flow["uuid"]}
+    people = [
+        {"name": f"Waiting {name}", "urns": [f"tel:+25078800077{at}"]} for at, name in enumerate(["Man", "Woman"])
+    ]
+    contacts = [service.post("/api/v2/contacts.json", body)["uuid"] for body in people]
+    waiting = {"contacts": contacts, "flow": flow["uuid"]}
     service.post("/api/v2/flow_starts.json", waiting)
 
     def found():
         runs = service.get("/api/v2/runs.json", flow=flow["uuid"], status="active")["results"]
-        return next((run["path"][-1]["node"] for run in runs if run["contact"]["uuid"] in waiting["contacts"]), None)
+        return [run["path"][-1]["node"] for run in runs if run["contact"]["uuid"] in contacts]
 
-    wait_until(found, "a run that waits")
-    node = found()
+    wait_until(lambda: len(found()) == len(contacts), "runs that wait")
+    node = found()[0]
     page = sign_in(somebody, clinic, "editor", place=f"flows/{flow['uuid']}/results?cross={flow['results'][0]['key']}")
     expect(page.locator(".crossing tbody tr").first).to_be_visible()
     assert findings(page, "results by group") == []
@@ -136,6 +139,23 @@ def test_results_lead_to_those_who_answered_and_a_node_to_those_who_wait(somebod
     page.get_by_role("button", name="Write to them").click()
     expect(page.get_by_role("heading", name="Write to many")).to_be_visible()
     expect(page.get_by_role("main")).to_contain_text("Waiting Woman")
+    open_page(page, clinic, f"flows/{flow['uuid']}/runs?node={node}")
+    page.get_by_role("button", name="Write to all who wait here").click()
+    expect(page.get_by_label("Also to contacts that match a query")).to_have_value(f'waits_at = "{node}"')
+    page.get_by_label("Text (English)").fill("Please answer the question.")
+    page.get_by_role("button", name="Send").click()
+    question = page.get_by_role("dialog")
+    expect(question).to_contain_text("Please answer the question.")
+    question.get_by_role("button", name="Send").click()
+    expect(page.locator(".notice")).to_have_text("The message is on its way.")
+    sent = service.get("/api/v2/broadcasts.json")["results"][0]
+
+    def reached():
+        return {
+            each["contact"]["uuid"] for each in service.get("/api/v2/messages.json", broadcast=sent["uuid"])["results"]
+        }
+
+    wait_until(lambda: reached() >= {*contacts}, "the messages")
     open_page(page, clinic, f"flows/{flow['uuid']}/runs?node={node}")
     row.get_by_role("checkbox").check()
     page.get_by_role("button", name="Interrupt the flow").click()

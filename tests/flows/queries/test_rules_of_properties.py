@@ -45,6 +45,7 @@ PROPERTIES = {
     "group": ('"tea growers"', ("coffee", "invalid_group"), True, False),
     "flow": ('"harvest poll"', ("other", "invalid_flow"), True, False),
     "history": ('"Harvest Poll"', ("other", "invalid_flow"), True, False),
+    "waits_at": ("0c7b6a59-4838-4726-9516-05f4e3d2c1b0", None, True, False),
     "tickets": ("3", ("many", "invalid_number"), False, True),
     "created_on": ("24-12-2023", ("2023", "invalid_date"), False, True),
     "last_seen_on": ("2023-12-24", ("24-13-2023", "invalid_date"), True, True),

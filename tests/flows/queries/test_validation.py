@@ -30,7 +30,16 @@ def test_queries_about_the_contact_itself_may_define_a_group(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["id = 1", "ref = A6YWQL", "status = active", "group = Farmers", "flow = Registration", 'history != ""']
+    "text",
+    [
+        "id = 1",
+        "ref = A6YWQL",
+        "status = active",
+        "group = Farmers",
+        "flow = Registration",
+        'history != ""',
+        "waits_at = x",
+    ],
 )
 def test_queries_about_groups_flows_status_or_numbers_may_not_define_a_group(text):
     assert not inspect(parse_query(f"name = b OR {text}", Environment(), RESOLVER)).allow_as_group

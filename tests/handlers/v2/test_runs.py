@@ -16,7 +16,7 @@ from tests.api import Api
 from tests.channel_rows import add_contact
 from tests.run_rows import NODE, add_flow, add_people, add_run, add_start, moment, uuid_of
 
-PATH = "/api/v2/runs.json"
+PATH, CONTACTS = "/api/v2/runs.json", "/api/v2/contacts.json"
 VALUE = {
     "name": "Has Phone",
     "value": "yes",
@@ -26,6 +26,7 @@ VALUE = {
     "input": "Yes I do",
 }
 NEXT = "4d5f4a0e-2f0b-4a4e-b1f3-2a1b6e9d8c78"
+WAITED = (NODE, NEXT)
 STEP = {"node": NODE, "time": "2026-03-02T08:09:00.100000Z"}
 
 
@@ -236,6 +237,20 @@ class TestRunsOfAFlow:
         for index, query in (("ix_flow_run_end", {"status": "active"}), ("ix_flow_run_node", {"node": NODE})):
             assert index in plan_of(api, database, **query, **of_flow)
 
+    def test_those_who_wait_at_a_node_are_found_and_written_to_by_a_contact_query_with_its_index(
+        self, api: Api, database: Database, workspace: Workspace, registration: int, ended: dict[str, int]
+    ) -> None:
+        bosco = add_contact(database, workspace, "+254722000112", "Bosco")
+        add_run(database, workspace, registration, bosco, "waiting", path=[STEP])
+        add_run(database, workspace, registration, bosco, "completed", path=[STEP | {"node": NEXT}])
+
+        names = {node: [each["name"] for each in api.results(CONTACTS, query=f"waits_at = {node}")] for node in WAITED}
+        assert names == {NODE: ["Bosco", "Amina"], NEXT: ["Amina"]}
+        plan = plan_of(api, database, CONTACTS, query=f"waits_at = {NODE}")
+        assert "ix_flow_run_node" in plan
+        asked = {"text": {"eng": "Still there?"}, "query": f"waits_at = {NODE}"}
+        assert api.post("/api/v2/broadcast_previews.json", asked).json()["recipients"] == 2
+
     def test_runs_are_found_by_a_result_and_its_category(
         self, api: Api, database: Database, workspace: Workspace, registration: int, amina: int
     ) -> None:
@@ -290,7 +305,7 @@ class TestRunsOfAFlow:
         assert response.json()["detail"] == "Parameter category needs the parameter result."
 
 
-def plan_of(api: Api, database: Database, **query: Any) -> str:
+def plan_of(api: Api, database: Database, path: str = PATH, **query: Any) -> str:
     """How the database finds the first page."""
     seen: list[tuple[str, Any]] = []
 
@@ -298,7 +313,7 @@ def plan_of(api: Api, database: Database, **query: Any) -> str:
         seen.append((text, values))
 
     event.listen(database.engine, "before_cursor_execute", note)
-    found(api, **query)
+    api.results(path, **query)
     event.remove(database.engine, "before_cursor_execute", note)
     (page,) = (each for each in seen if "picked" in each[0])
     with database.engine.connect() as connection:

@@ -23,13 +23,14 @@ FIELDS = [
 UUIDS = {field.key: field.uuid for field in FIELDS}
 FARMERS, FISHERS = "8de30b78-d9ef-4db2-b2e8-4f7b6aef64cf", "cf51cf8d-94da-447a-b27e-a42a900c37a6"
 REGISTRATION, SURVEY = "c261165a-f5b0-40ba-b916-76fb49667a4f", "5c6e1d7c-5b0d-4b83-8f1c-1a4b4c4a7c55"
+NODE = "3dcccbb4-d29c-41dd-a01f-16d814c9ab82"
 RESOLVER = ListResolver.of(
     FIELDS,
     [NamedReference(FARMERS, "Farmers"), NamedReference(FISHERS, "Fishers")],
     [NamedReference(REGISTRATION, "Registration"), NamedReference(SURVEY, "Survey")],
 )
 ENVIRONMENT = Environment(timezone="America/New_York")
-SCOPE = SearchScope(RESOLVER, ENVIRONMENT)
+SCOPE = SearchScope(RESOLVER, ENVIRONMENT, workspace_id=1)
 PEOPLE: list[dict[str, Any]] = [
     {
         "uuid": "c7d9bece-6bbd-4b3b-8a86-eb0cf1ac9d05",
@@ -91,6 +92,7 @@ QUERIES = [
     *("group = farmers", "group != farmers", "group = Fishers", 'group = ""', 'group != ""'),
     *("flow = registration", "flow != registration", "flow = survey", 'flow = ""', 'flow != ""'),
     *("history = registration", "history != registration", "history = survey", 'history = ""', 'history != ""'),
+    *(f"waits_at = {NODE}", f"waits_at != {NODE}", f"waits_at = {NODE[::-1]}", 'waits_at = ""', 'waits_at != ""'),
     *("tickets = 2", "tickets != 0", "tickets > 0", "tickets < 1", "tickets <= 1", "tickets >= 1.5"),
     *("created_on < 2018-06-23", "created_on = 2018-06-23", "created_on != 2018-06-23", "created_on > 2018-06-23"),
     *("last_seen_on > 2018-06-23", "last_seen_on >= 2018-06-24", 'last_seen_on = ""', 'last_seen_on != ""'),
@@ -115,7 +117,8 @@ class Person:
         lists = {
             "group": [item.name for item in RESOLVER.groups.values() if item.uuid in person["groups"]],
             "flow": [person["flow"]] if "flow" in person else [],
-            "history": ["Registration"] if self.number == 1 else [],
+            "history": {1: ["Registration"], 2: ["Survey"]}.get(self.number, []),
+            "waits_at": [NODE] if self.number == 2 else [],
             "tickets": [person.get("open_ticket_count", 0)],
             "id": [str(self.number)],
             "ref": [write_contact_reference(self.number)],
@@ -152,7 +155,8 @@ def people(database, workspace):
                 group_id = 101 if uuid == FARMERS else 102
                 link = {"workspace_id": workspace.id, "group_id": group_id, "contact_id": number}
                 tx.execute(insert(group_membership).values(link))
-    add_run(database, workspace, 234, 1)
+    add_run(database, workspace, 234, 1, path=[{"node": NODE}])
+    add_run(database, workspace, 235, 2, "waiting", path=[{"node": NODE[::-1]}, {"node": NODE}])
     return PEOPLE
 
 
