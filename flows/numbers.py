@@ -18,6 +18,8 @@ CACHED_TEXTS, CACHED_LENGTH = 2048, 40
 # The range of exponents of the first digit in which no number is too large or too small.
 _SURE_EXPONENTS = range(-99, 100)
 
+LARGEST_INTEGER = 2**63 - 1
+"""What writers of JSON have at most; stored forms have a larger whole number as a text."""
 _PLAIN = re.compile(r"-?([0-9]+(\.[0-9]+)?|\.[0-9]+)")
 ARABIC_DECIMAL, ARABIC_GROUPING = "\u066b", "\u066c"
 """Signs that mean one thing only, in every format."""

@@ -12,7 +12,18 @@ from typing import Any
 from flows.asset_kinds import Classifier, Llm
 from flows.clock import Clock, write_moment
 from flows.definition import Flow
-from flows.engine import Assets, Contact, ContactEditor, EventLog, Options, Session, apply_modifier, resume, start
+from flows.engine import (
+    Assets,
+    Contact,
+    ContactEditor,
+    ContactError,
+    EventLog,
+    Options,
+    Session,
+    apply_modifier,
+    resume,
+    start,
+)
 from flows.engine.events import Event
 from flows.engine.options import DEFAULT_OPTIONS
 from flows.engine.services import (
@@ -50,6 +61,8 @@ def make_contact(
 ) -> Contact:
     """A contact for a flow, with the given properties; fields may be plain strings. Raises ContactError."""
     fields = given.get("fields") or {}
+    if not isinstance(fields, Mapping):
+        raise ContactError("contact cannot be read: fields is of another type")
     plain = {key: value for key, value in fields.items() if not isinstance(value, Mapping)}
     base = {
         "uuid": clock.uuid(),

@@ -18,7 +18,7 @@ from flows.engine.assets import Assets, Channel
 from flows.engine.errors import ContactError
 from flows.engine.input_schemas import CONTACT, Required, find_mismatch
 from flows.environment import Environment, is_timezone
-from flows.numbers import NumberError, parse_decimal
+from flows.numbers import LARGEST_INTEGER, NumberError, is_in_range, parse_decimal
 from flows.phones import country_of
 from flows.urns import Urn, UrnError, parse
 
@@ -69,7 +69,7 @@ def _read_stored(stored: object) -> Decimal | None:
         number = Decimal(str(stored))
     except InvalidOperation:
         return None
-    return number if number.is_finite() else None
+    return number if number.is_finite() and is_in_range(number) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,8 +286,10 @@ def find_channel(urn: Urn, assets: Assets) -> Channel | None:
 
 
 def plain_number(number: Decimal) -> int | float | str:
-    """A number for JSON: an integer if it is whole, a string in the rare case that a float would not be exact."""
-    if number == number.to_integral_value():
+    """A number for JSON: an integer if it is whole and has 64 bits, as writers of JSON have them; a string in the rare
+    case that a float would not be exact.
+    """
+    if number == number.to_integral_value() and abs(number) <= LARGEST_INTEGER:
         return int(number)
     approximate = float(number)
     return approximate if Decimal(repr(approximate)) == number else format(number, "f")

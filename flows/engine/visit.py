@@ -30,7 +30,7 @@ from flows.expressions.functions.registry import Outcome
 from flows.expressions.rendering import render, render_json
 from flows.expressions.templates import TEXT_LIMIT, Template, TextResult, ValueResult, cut_text, evaluate_value
 from flows.expressions.values import Property, Value, XError, XObject, to_value
-from flows.numbers import render_decimal
+from flows.numbers import LARGEST_INTEGER, render_decimal
 from flows.phones import parse_phone
 from flows.words import cut_between_letters, replace_unpaired, snakify, storable
 
@@ -297,14 +297,19 @@ def route_timeout(visit: Visit, router: Router, category_uuid: str) -> Choice:
 
 
 def to_plain(value: Value) -> Any:
-    """A value as plain data for JSON."""
+    """A value as plain data for JSON, whose writers have whole numbers of 64 bits: a larger one is a text."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
-    return json.loads(ESCAPED_NUL.sub(r"\1", render_json(value)))
+        return _read_whole(format(value, "f")) if value == value.to_integral_value() else float(value)
+    return json.loads(ESCAPED_NUL.sub(r"\1", render_json(value)), parse_int=_read_whole)
+
+
+def _read_whole(digits: str) -> int | str:
+    number = int(Decimal(digits))
+    return number if abs(number) <= LARGEST_INTEGER else str(number)
 
 
 def _begin_msg(visit: Visit, wait: Wait) -> bool:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
+import orjson
 import pytest
 
 from flows import Options, Services
+from flows.engine import Contact, Session
 from flows.engine.services import WebhookReply, WebhookRequest
 from tests.flows.engine.playing import Played, node, play
 
@@ -31,8 +34,15 @@ class Web:
         return self.reply
 
 
-def act(web: Web, options: Options | None = None, action: dict[str, Any] = CALL, **fields: Any) -> Played:
-    return play(node(0, {**action, **fields}, to=1), node(1, STATUS), services=Services(webhook=web), options=options)
+def act(
+    web: Web,
+    options: Options | None = None,
+    action: dict[str, Any] = CALL,
+    contact: dict[str, Any] | None = None,
+    **fields: Any,
+) -> Played:
+    nodes, services = (node(0, {**action, **fields}, to=1), node(1, STATUS)), Services(webhook=web)
+    return play(*nodes, services=services, options=options, contact=contact)
 
 
 def said(played: Played) -> str:
@@ -52,6 +62,28 @@ def test_an_answer_that_is_too_large_is_a_connection_error() -> None:
     assert said(played) == "0 true Failure"
     (warning,) = played.of("warning")
     assert warning["code"] == "webhook:response_size"
+
+
+def test_numbers_that_need_more_than_64_bits_are_stored_as_texts() -> None:
+    """Writers of JSON refuse them: the sprint could not be recorded."""
+    digits, most = "123456789012345678901234567890", 2**63 - 1
+    body = f'{{"large": {digits}, "most": {most}, "list": [-{digits}]}}'.encode()
+    contact = {"fields": {"serial": {"text": digits, "number": digits}, "age": {"text": "1", "number": 1}}}
+
+    played = act(Web(WebhookReply(200, "POST / HTTP/1.1", body=body)), contact=contact)
+
+    stored = orjson.loads(orjson.dumps(played.session.to_json()))
+    assert stored["contact"]["fields"]["serial"] == {"text": digits, "number": digits}
+    assert Session.from_json(stored).contact.fields["serial"].number == Decimal(digits)
+    extra = played.session.runs[0].results["call"].extra
+    assert extra == {"large": digits, "most": most, "list": [f"-{digits}"]}
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "1e-999", "x", "NaN"])
+def test_a_stored_number_out_of_range_is_none(number: str) -> None:
+    contact = Contact.from_json({"uuid": "1", "fields": {"age": {"text": "old", "number": number}}})
+
+    assert contact.fields["age"].number is None
 
 
 @pytest.mark.parametrize("status", [200, 404, 410])

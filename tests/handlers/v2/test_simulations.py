@@ -155,6 +155,7 @@ class TestSimulations:
         assert "flow" in refused({"flow": new_uuid()})
         assert "contact" in refused({"definition": definition, "contact": new_uuid()})
         assert "person" in refused({"definition": definition, "person": {"urns": 7}})
+        assert "person" in refused({"definition": definition, "person": {"fields": True}})
         assert "services" in refused({"definition": definition, "services": {"webhooks": [{"status": 1000}]}})
         assert api.as_role("viewer").post(PATH, {"definition": definition}).status_code == 403
 
