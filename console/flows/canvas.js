@@ -6,8 +6,10 @@ import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../
 
 /**
  * @typedef {{x: number, y: number, scale: number}} View where the corner of the drawing is, in pixels of the surface
- * @typedef {{width: number, height: number, boxes: import("./layout.js").Box[], shown: import("./layout.js").Box | undefined, label: string, children: any}} Props
- *   `shown` comes into sight whenever it changes; the children stay the same object while they need not be drawn again
+ * @typedef {{width: number, height: number, boxes: import("./layout.js").Box[], shown: import("./layout.js").Box | undefined, label: string, children: any,
+ *   keys?: string, fits?: unknown, onGrab?: (event: PointerEvent) => boolean}} Props
+ *   `shown` comes into sight whenever it changes; the children stay the same object while they need not be drawn again. The view
+ *   is set anew when `fits` changes, by default the size; what `onGrab` takes does not move the drawing
  */
 
 const MOST = 2;
@@ -21,7 +23,7 @@ const CLICK = 4;
 const MAP = { width: 150, height: 170 };
 
 /** @param {Props} props */
-export function Canvas({ width, height, boxes, shown, label, children }) {
+export function Canvas({ width, height, boxes, shown, label, children, keys = t("canvas.keys"), fits = `${width} ${height}`, onGrab = () => false }) {
   const area = useRef(/** @type {HTMLElement | null} */ (null));
   const [size, setSize] = useState({ width: 1, height: 1 });
   const [view, setView] = useState(/** @type {View} */ ({ x: MARGIN, y: MARGIN, scale: 1 }));
@@ -39,11 +41,11 @@ export function Canvas({ width, height, boxes, shown, label, children }) {
     const resized = new ResizeObserver(measure);
     resized.observe(/** @type {HTMLElement} */ (area.current));
     return () => resized.disconnect();
-  }, [width, height]);
+  }, [fits]);
   useEffect(() => {
     if (shown) setView((old) => revealing(old, shown, measure()));
   }, [shown]);
-  const hands = useHands(area, setView, zoom);
+  const hands = useHands(area, setView, zoom, onGrab);
   const press = (/** @type {KeyboardEvent} */ event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const steps = /** @type {Record<string, () => void>} */ ({ "+": () => zoom(STEP), "=": () => zoom(STEP), "-": () => zoom(1 / STEP), 0: () => setView(whole()) });
@@ -59,7 +61,7 @@ export function Canvas({ width, height, boxes, shown, label, children }) {
       <div class="flow-box" ref=${area} dir="ltr" tabindex="0" role="region" aria-label=${label} aria-describedby="canvas-keys" onKeyDown=${press} ...${hands}>
         <div class="flow-drawing" style=${{ width: `${width}px`, height: `${height}px`, transform: `translate(${view.x}px, ${view.y}px) scale(${view.scale})` }}>${children}</div>
       </div>
-      <p id="canvas-keys" class="hidden">${t("canvas.keys")}</p>
+      <p id="canvas-keys" class="hidden">${keys}</p>
       <div class="canvas-tools" role="group" aria-label=${t("canvas.size")}>
         <button type="button" class="icon-only" aria-label=${t("canvas.larger")} onClick=${() => zoom(STEP)}><${Icon} name="plus" size=${18} /></button>
         <button type="button" class="icon-only" aria-label=${t("canvas.smaller")} onClick=${() => zoom(1 / STEP)}><${Icon} name="minus" size=${18} /></button>
@@ -93,9 +95,9 @@ function revealing(view, box, size) {
 
 /**
  * Dragging with one pointer, pinching with two, and the wheel.
- * @param {{current: HTMLElement | null}} area @param {(change: (old: View) => View) => void} setView @param {(factor: number, at: {x: number, y: number}) => void} zoom
+ * @param {{current: HTMLElement | null}} area @param {(change: (old: View) => View) => void} setView @param {(factor: number, at: {x: number, y: number}) => void} zoom @param {(event: PointerEvent) => boolean} onGrab
  */
-function useHands(area, setView, zoom) {
+function useHands(area, setView, zoom, onGrab) {
   const held = useRef({ pointers: /** @type {Map<number, {x: number, y: number}>} */ (new Map()), moved: 0 });
   const zoomNow = useRef(zoom);
   zoomNow.current = zoom;
@@ -121,6 +123,7 @@ function useHands(area, setView, zoom) {
     onPointerDown: (/** @type {PointerEvent} */ event) => {
       if (event.button !== 0) return;
       if (pointers.size === 0) held.current.moved = 0;
+      if (pointers.size === 0 && onGrab(event)) return;
       pointers.set(event.pointerId, place(event));
     },
     onPointerMove: (/** @type {PointerEvent} */ event) => {

@@ -18,7 +18,7 @@ import { exitNames, linesOf, NodeContent, NodeCounts, searchText } from "./node_
 
 const LINE = 20;
 const TOP = 22;
-const EXIT_LINE = 22;
+export const EXIT_LINE = 22;
 const MOST_LINES = 6;
 /** What surely stands in one line. */
 const ONE_LINE = 24;
@@ -78,9 +78,7 @@ function Drawing({ definition, flow, counts, opened, onOpen, found, onClose }) {
   const panel = useRef(/** @type {HTMLElement | null} */ (null));
   const draw = () => {
     const stop = new AbortController();
-    const known = new Set(nodes.map(({ uuid }) => uuid));
-    const exits = (/** @type {FlowNode} */ node) => node.exits.flatMap(({ uuid, destination_uuid: to }) => (to && known.has(to) ? [{ uuid, to }] : []));
-    layOut(nodes.map((node) => ({ uuid: node.uuid, width: WIDTH, height: heightOf(node), exits: exits(node) })), stop.signal).then((made) => (setDrawn(made), setProblem("")), (error) => setProblem(explain(error)));
+    layOut(sizedNodes(nodes), stop.signal).then((made) => (setDrawn(made), setProblem("")), (error) => setProblem(explain(error)));
     return () => stop.abort();
   };
   useEffect(draw, [nodes]);
@@ -121,30 +119,49 @@ function Content({ nodes, drawn, counts, opened, found, onOpen }) {
   };
   return html`
     <svg width=${drawn.width} height=${drawn.height} aria-hidden="true">
-      <defs><marker id="arrow" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto"><path d="M0,0 L10,5 L0,10z" /></marker></defs>
+      <${Arrows} />
       ${drawn.ways.map(({ exit, d, isBack }) => html`<path key=${exit} class=${classes("way", isBack && "back")} d=${d} marker-end="url(#arrow)" style=${{ strokeWidth: `${1.5 + 5 * ((counts.exits.get(exit) ?? 0) / most)}px` }} />`)}
     </svg>
     <ol onKeyDown=${move}>${nodes.map((node, at) => {
       const box = /** @type {import("./layout.js").Box} */ (drawn.boxes.get(node.uuid));
-      const names = exitNames(node);
       const isOpen = node.uuid === opened;
-      return html`<li key=${node.uuid} dir=${document.documentElement.dir || "ltr"} class=${classes("flow-node", node.router && "router", isOpen && "opened", found.includes(node.uuid) && "found")}
-        style=${{ left: `${box.x}px`, top: `${box.y}px`, width: `${box.width}px`, height: `${box.height}px` }}>
-        <button type="button" id=${`node-${node.uuid}`} data-node=${node.uuid} class="node-opener" aria-expanded=${isOpen} tabindex=${node.uuid === entered ? 0 : -1} onClick=${() => onOpen(node.uuid)}>
-          <span class="hidden">${t("flows.node", { number: number(at + 1) })}</span></button>
-        <ul class="does">${shortLines(node).map((line, place) => html`<li key=${place} dir="auto">${line}</li>`)}</ul>
-        <${NodeCounts} flow="" node=${node.uuid} counts=${counts} />
-        <ul class="exits">${node.exits.map(({ uuid }, place) => html`<li key=${uuid}><span dir="auto">${names[place]}</span> <strong>${number(counts.exits.get(uuid) ?? 0)}</strong></li>`)}</ul>
-      </li>`;
+      return html`<${NodeCard} key=${node.uuid} node=${node} number=${at + 1} box=${box} counts=${counts} className=${classes(isOpen && "opened", found.includes(node.uuid) && "found")}
+        opener=${{ "aria-expanded": isOpen, tabindex: node.uuid === entered ? 0 : -1, onClick: () => onOpen(node.uuid) }}
+        atExit=${(/** @type {string} */ exit) => html`<strong>${number(counts.exits.get(exit) ?? 0)}</strong>`} />`;
     })}</ol>
   `;
 }
 
+/**
+ * A node as it is drawn: what it does, and its exits, each with something at its end.
+ * @param {{node: FlowNode, number: number, box: import("./layout.js").Box, className: string, opener: Record<string, any>, atExit: (exit: string) => any, counts?: Counts, children?: any}} props
+ */
+export function NodeCard({ node, number: place, box, className, opener, atExit, counts, children }) {
+  const names = exitNames(node);
+  return html`<li dir=${document.documentElement.dir || "ltr"} class=${classes("flow-node", node.router && "router", className)}
+    style=${{ left: `${box.x}px`, top: `${box.y}px`, width: `${box.width}px`, height: `${box.height}px` }}>
+    <button type="button" id=${`node-${node.uuid}`} data-node=${node.uuid} class="node-opener" ...${opener}><span class="hidden">${t("flows.node", { number: number(place) })}</span></button>
+    <ul class="does">${shortLines(node).map((line, at) => html`<li key=${at} dir="auto">${line}</li>`)}</ul>
+    ${counts && html`<${NodeCounts} flow="" node=${node.uuid} counts=${counts} />`}${children}
+    <ul class="exits">${node.exits.map(({ uuid }, at) => html`<li key=${uuid}><span dir="auto">${names[at]}</span> ${atExit(uuid)}</li>`)}</ul>
+  </li>`;
+}
+
+/** The ends of lines. */
+export const Arrows = () => html`<defs><marker id="arrow" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto"><path d="M0,0 L10,5 L0,10z" /></marker></defs>`;
+
+/** What the layout needs to know of nodes. @param {FlowNode[]} nodes @returns {import("./layout.js").Sized[]} */
+export function sizedNodes(nodes) {
+  const known = new Set(nodes.map(({ uuid }) => uuid));
+  const exits = (/** @type {FlowNode} */ node) => node.exits.flatMap(({ uuid, destination_uuid: to }) => (to && known.has(to) ? [{ uuid, to }] : []));
+  return nodes.map((node) => ({ uuid: node.uuid, width: WIDTH, height: heightOf(node), exits: exits(node) }));
+}
+
 /** What a node does, as it is drawn. @param {FlowNode} node */
-function shortLines(node) {
+export function shortLines(node) {
   const all = linesOf(node);
   return all.length > MOST_LINES ? [...all.slice(0, MOST_LINES - 1), t("flows.more_lines", { count: number(all.length - MOST_LINES + 1) })] : all;
 }
 
 /** Up to two lines for each text, one for the counts. @param {FlowNode} node */
-const heightOf = (node) => TOP + shortLines(node).reduce((sum, line) => sum + (line.length > ONE_LINE ? 2 : 1), 0) * LINE + LINE + 10 + node.exits.length * EXIT_LINE;
+export const heightOf = (node) => TOP + shortLines(node).reduce((sum, line) => sum + (line.length > ONE_LINE ? 2 : 1), 0) * LINE + LINE + 10 + node.exits.length * EXIT_LINE;

@@ -75,6 +75,7 @@ export function FlowPage({ uuid, tab, query }) {
           ${PERIODS.map((each) => html`<option key=${each} value=${each} selected=${each === days}>${t("overview.days", { days: number(Number(each)) })}</option>`)}
         </select>`}
         ${may("list_exports") && html`<a class="button" href=${link(["exports"], { type: "runs", flow: uuid })}><${Icon} name="download" size=${16} /> ${t("exports.runs")}</a>`}
+        ${may("write_flow_revision") && !flow.archived && html`<a class="button" href=${link(["flows", uuid, "edit"])}>${t("act.edit")}</a>`}
         ${may("create_flow_start") && !flow.archived && html`<button type="button" class="primary" onClick=${() => setAsked("start")}><${Icon} name="play" size=${16} /> ${t("act.start")}</button>`}
         <${Menu} label=${t("flows.more", { name: flow.name })} items=${flowItems({ flow, onAsk: setAsked, onChange: () => count().catch(() => {}) })} />
       </header>

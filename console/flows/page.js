@@ -1,6 +1,7 @@
 /** Flows: what runs, how far people came, and what they answered. */
 
 import { Icon } from "../parts/icons.js";
+import { Loaded } from "../parts/loaded.js";
 import { Menu } from "../parts/menu.js";
 import { Empty, ListEnd } from "../parts/small.js";
 import { useChanges } from "../shared/changes.js";
@@ -23,12 +24,15 @@ const ENDS = /** @type {const} */ (["completed", "active", "interrupted", "expir
 /** What was put away is in a list of its own. */
 const ARCHIVED = { view: "archived" };
 
+const loadEditor = () => import("./editor/page.js");
+
 /** @param {{place: import("../shared/router.js").Place}} props */
 export default function Flows({ place }) {
   const [uuid, part] = place.parts;
   if (uuid === "calendar") return html`<${CalendarPage} />`;
   if (uuid === "import" && may("write_definitions")) return html`<${ImportPage} />`;
   if (uuid === "templates" && may("write_definitions")) return html`<${TemplatesPage} name=${part} />`;
+  if (uuid && part === "edit" && may("write_flow_revision")) return html`<${Loaded} key=${uuid} load=${loadEditor} uuid=${uuid} query=${place.query} />`;
   if (uuid) return html`<${FlowPage} key=${uuid} uuid=${uuid} tab=${part} query=${place.query} />`;
   return html`<${FlowList} key=${place.query.view} isArchived=${place.query.view === ARCHIVED.view} />`;
 }

@@ -63,7 +63,7 @@ export function RevisionList({ flow: { uuid, modified_on: modified, archived }, 
 const nodesOf = async (uuid, which) => /** @type {import("./drawing.js").FlowNode[]} */ (/** @type {any} */ ((await get("flow_revisions", { uuid, number: which })).definition)?.nodes ?? []);
 
 /** @param {{found: Difference[]}} props */
-const Differences = ({ found }) =>
+export const Differences = ({ found }) =>
   found.length === 0
     ? html`<p class="help">${t("flows.no_differences")}</p>`
     : html`<ul class="differences">${found.map(({ node, kind, left, came }) => html`<li key=${node}>

@@ -3,13 +3,14 @@
 import { Menu } from "../parts/menu.js";
 import { Icon } from "../parts/icons.js";
 import { refusedReplies } from "../inbox/outbox.js";
+import { Loaded } from "../parts/loaded.js";
 import { attempt } from "../parts/notices.js";
-import { Avatar, Empty, Problem, Waiting } from "../parts/small.js";
-import { get, online } from "../shared/api.js";
+import { Avatar, Empty } from "../parts/small.js";
+import { online } from "../shared/api.js";
 import { link, place } from "../shared/router.js";
 import { account, chooseWorkspace, signOut } from "../shared/session.js";
 import { chooseLanguage, language, LANGUAGES, number, t } from "../shared/texts.js";
-import { html, useEffect, useState } from "../shared/ui.js";
+import { html, useEffect } from "../shared/ui.js";
 import { openPages } from "./pages.js";
 import { Shortcuts } from "./shortcuts.js";
 
@@ -30,7 +31,7 @@ export function Shell() {
           <${RefusedReply} />
         </div>
         ${page
-          ? html`<${Loaded} key=${page.name} page=${page} />`
+          ? html`<${Loaded} key=${page.name} load=${page.load} place=${place.value} />`
           : html`<main id="main" tabindex="-1"><${Empty} icon="help" title=${title} text=${t("shell.unknown_text")} /></main>`}
       </div>
     </div>
@@ -59,22 +60,6 @@ const toMain = (/** @type {Event} */ event) => {
   event.preventDefault();
   document.getElementById("main")?.focus();
 };
-
-/** @param {{page: import("./pages.js").Page}} props */
-function Loaded({ page }) {
-  const [Shown, setShown] = useState(/** @type {any} */ (null));
-  const [failed, setFailed] = useState(false);
-  useEffect(() => {
-    page.load().then(
-      (module) => setShown(() => module.default),
-      () => setFailed(true),
-    );
-  }, [page]);
-  // A browser does not load again what it could not load once, and without a network it would show its own page instead.
-  const again = () => attempt(() => get("account").then(() => location.reload()));
-  if (failed) return html`<main id="main" tabindex="-1"><${Problem} text=${t("error.offline")} onRetry=${again} /></main>`;
-  return Shown ? html`<${Shown} place=${place.value} />` : html`<main id="main" tabindex="-1"><${Waiting} /></main>`;
-}
 
 /** @param {{pages: import("./pages.js").Page[], current: string | undefined}} props */
 const Navigation = ({ pages, current }) => html`

@@ -1,0 +1,219 @@
+/** The surface on which a flow is drawn and changed: by mouse and touch, and by the keyboard from node to node. */
+
+import { Icon } from "../../parts/icons.js";
+import { number, t } from "../../shared/texts.js";
+import { classes, html, useEffect, useMemo, useRef, useState } from "../../shared/ui.js";
+import { Canvas } from "../canvas.js";
+import { Arrows, NodeCard } from "../drawing.js";
+import { DIRECTIONS, extentOf, linesFrom, lineTo, neighbour, nodesIn, portOf, shifted } from "./places.js";
+
+/**
+ * @typedef {import("./places.js").Box} Box
+ * @typedef {import("./places.js").Point} Point
+ * @typedef {import("./model.js").Definition} Definition
+ * @typedef {{kind: "nodes", dx: number, dy: number} | {kind: "line", exit: string, from: string, at: number, count: number, to: Point} | {kind: "area", start: Point, to: Point} | null} Gesture
+ * @typedef {{definition: Definition, boxes: Map<string, Box>, selection: string[], shown: string, found: string[], path: string[], issues: Map<string, number>,
+ *   onSelect: (nodes: string[]) => void, onGo: (node: string) => void, onOpen: (node: string, event: MouseEvent) => void, onMove: (definition: Definition) => void,
+ *   onConnect: (exit: string, to: string | null, at: Point, event: PointerEvent) => void, onLine: (exit: string, at: Point, event: MouseEvent) => void,
+ *   onKey: (event: KeyboardEvent, node: string) => boolean}} Props
+ *   `onConnect` without a node was dropped where nothing is; `onGo` selects a node that should come into sight
+ */
+
+const CLICK = 4;
+/** By one press of an arrow key, in the pixels of the drawing. */
+const STEP = 20;
+
+/** @param {Props} props */
+export function Board({ definition, boxes, selection, shown, found, path, issues, onSelect, onGo, onOpen, onMove, onConnect, onLine, onKey }) {
+  const surface = useRef(/** @type {HTMLElement | null} */ (null));
+  const { gesture, grab, wasDragged } = useGestures({ surface, definition, boxes, selection, onSelect, onMove, onConnect });
+  const drawn = useMemo(() => (gesture?.kind === "nodes" ? withShift(boxes, selection, gesture) : boxes), [boxes, gesture, selection]);
+  const whole = useMemo(() => extentOf(boxes.values()), [boxes]);
+  const all = useMemo(() => [...boxes.values()], [boxes]);
+  const entered = selection[0] ?? definition.nodes[0]?.uuid;
+  const press = (/** @type {KeyboardEvent} */ event) => {
+    const node = /** @type {HTMLElement} */ (event.target).dataset.node;
+    if (!node || event.defaultPrevented) return;
+    const direction = DIRECTIONS[event.key];
+    if (direction && event.shiftKey) onMove(shifted(definition, boxes, selection.includes(node) ? selection : [node], direction[0] * STEP, direction[1] * STEP));
+    else if (direction && !event.ctrlKey && !event.metaKey && !event.altKey) focusNode(neighbour(boxes, node, event.key), onGo);
+    else if (!onKey(event, node)) return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const pick = (/** @type {string} */ node, /** @type {MouseEvent} */ event) => {
+    if (wasDragged()) return;
+    if (event.shiftKey) onSelect(selection.includes(node) ? selection.filter((each) => each !== node) : [...selection, node]);
+    else onOpen(node, event);
+  };
+  const place = (/** @type {MouseEvent} */ event) => placeOn(/** @type {HTMLElement} */ (surface.current), event);
+  return html`
+    <${Canvas} width=${whole.width} height=${whole.height} boxes=${all} shown=${boxes.get(shown)} label=${t("flow_editor.surface")} keys=${t("flow_editor.keys")} fits=${definition.uuid} onGrab=${grab}>
+      <div class="board" ref=${surface} onKeyDown=${press}>
+        <${Lines} definition=${definition} boxes=${drawn} path=${path} onPick=${(/** @type {string} */ exit, /** @type {MouseEvent} */ event) => !wasDragged() && onLine(exit, place(event), event)} />
+        <${Nodes} definition=${definition} boxes=${drawn} selection=${selection} entered=${entered} found=${found} path=${path} issues=${issues} onPick=${pick} />
+        ${gesture && gesture.kind !== "nodes" && html`<${GestureShape} gesture=${gesture} boxes=${boxes} />`}
+      </div>
+    <//>
+  `;
+}
+
+/** @param {string} node @param {(node: string) => void} onGo */
+function focusNode(node, onGo) {
+  onGo(node);
+  document.getElementById(`node-${node}`)?.focus({ preventScroll: true });
+}
+
+/** The point of the drawing below a pointer. @param {HTMLElement} surface @param {{clientX: number, clientY: number}} event @returns {Point} */
+export function placeOn(surface, { clientX, clientY }) {
+  const held = /** @type {HTMLElement} */ (surface.parentElement);
+  const { left, top, width } = held.getBoundingClientRect();
+  const scale = width / held.offsetWidth;
+  return { x: (clientX - left) / scale, y: (clientY - top) / scale };
+}
+
+/** @param {Map<string, Box>} boxes @param {string[]} selection @param {{dx: number, dy: number}} by */
+function withShift(boxes, selection, { dx, dy }) {
+  const shifted = new Map(boxes);
+  for (const uuid of selection) {
+    const box = boxes.get(uuid);
+    if (box) shifted.set(uuid, { ...box, x: box.x + dx, y: box.y + dy });
+  }
+  return shifted;
+}
+
+/**
+ * Dragging of nodes, of lines from an exit, and with the shift key of an area that selects.
+ * @param {{surface: {current: HTMLElement | null}} & Pick<Props, "definition" | "boxes" | "selection" | "onSelect" | "onMove" | "onConnect">} props
+ */
+function useGestures(props) {
+  const present = useRef(props);
+  present.current = props;
+  const [gesture, setGesture] = useState(/** @type {Gesture} */ (null));
+  const isMoved = useRef(false);
+  const stop = useRef(() => {});
+  useEffect(() => () => stop.current(), []);
+  /** @param {PointerEvent} down @param {(now: Point, start: Point) => Gesture} move @param {(gesture: any, event: PointerEvent) => void} end */
+  const follow = (down, move, end) => {
+    const surface = /** @type {HTMLElement} */ (props.surface.current);
+    const start = placeOn(surface, down);
+    /** @type {Gesture} */
+    let last = null;
+    const moved = (/** @type {PointerEvent} */ event) => {
+      if (event.pointerId !== down.pointerId) return;
+      if (!last && Math.hypot(event.clientX - down.clientX, event.clientY - down.clientY) <= CLICK) return;
+      isMoved.current = true;
+      last = move(placeOn(surface, event), start);
+      setGesture(last);
+    };
+    const done = (/** @type {PointerEvent} */ event) => {
+      if (event.pointerId !== down.pointerId) return;
+      stop.current();
+      if (last && event.type === "pointerup") end(last, event);
+    };
+    const leave = (/** @type {KeyboardEvent} */ event) => event.key === "Escape" && last && (event.stopPropagation(), stop.current());
+    const listeners = /** @type {[string, any][]} */ ([["pointermove", moved], ["pointerup", done], ["pointercancel", done], ["keydown", leave]]);
+    stop.current = () => {
+      for (const [name, listener] of listeners) window.removeEventListener(name, listener, true);
+      setGesture(null);
+    };
+    for (const [name, listener] of listeners) window.addEventListener(name, listener, true);
+    return true;
+  };
+  const grab = (/** @type {PointerEvent} */ event) => {
+    isMoved.current = false;
+    const target = /** @type {HTMLElement} */ (event.target);
+    const exit = /** @type {HTMLElement | null} */ (target.closest("[data-exit]"))?.dataset.exit;
+    const node = /** @type {HTMLElement | null} */ (target.closest("[data-node]"))?.dataset.node;
+    if (exit) {
+      const owner = present.current.definition.nodes.find(({ exits }) => exits.some(({ uuid }) => uuid === exit));
+      if (!owner) return false;
+      const about = { kind: /** @type {const} */ ("line"), exit, from: owner.uuid, at: owner.exits.findIndex(({ uuid }) => uuid === exit), count: owner.exits.length };
+      return follow(event, (to) => ({ ...about, to }), ({ to }, up) => present.current.onConnect(exit, nodesIn(present.current.boxes, { ...to, width: 0, height: 0 })[0] ?? null, to, up));
+    }
+    if (node && !event.shiftKey) {
+      return follow(event, (now, start) => {
+        if (!present.current.selection.includes(node)) present.current.onSelect([node]);
+        return { kind: "nodes", dx: now.x - start.x, dy: now.y - start.y };
+      }, ({ dx, dy }) => {
+        const { definition, boxes, selection, onMove } = present.current;
+        onMove(shifted(definition, boxes, selection, dx, dy));
+      });
+    }
+    if (!event.shiftKey || node) return false;
+    return follow(event, (to, start) => ({ kind: "area", start, to }), ({ start, to }) => present.current.onSelect(nodesIn(present.current.boxes, areaOf(start, to))));
+  };
+  return { gesture, grab, wasDragged: () => isMoved.current };
+}
+
+/** @param {Point} one @param {Point} other @returns {Box} */
+const areaOf = (one, other) => ({ x: Math.min(one.x, other.x), y: Math.min(one.y, other.y), width: Math.abs(one.x - other.x), height: Math.abs(one.y - other.y) });
+
+/** @param {{gesture: Exclude<Gesture, null | {kind: "nodes"}>, boxes: Map<string, Box>}} props */
+function GestureShape({ gesture, boxes }) {
+  if (gesture.kind === "area") {
+    const { x, y, width, height } = areaOf(gesture.start, gesture.to);
+    return html`<svg class="gesture" aria-hidden="true"><rect x=${x} y=${y} width=${width} height=${height} vector-effect="non-scaling-stroke" /></svg>`;
+  }
+  const from = boxes.get(gesture.from);
+  const target = boxes.get(nodesIn(boxes, { ...gesture.to, width: 0, height: 0 })[0]);
+  const { x, y } = gesture.to;
+  return from && html`<svg class="gesture" aria-hidden="true">
+    ${target && html`<rect x=${target.x} y=${target.y} width=${target.width} height=${target.height} rx="10" />`}
+    <path class="way" d=${lineTo(portOf(from, gesture.at, gesture.count), from, { x, y, width: 0, height: 0 }).d} marker-end="url(#arrow)" /></svg>`;
+}
+
+/**
+ * Draws a thing again only when what it is drawn of is another object: with hundreds of nodes a drag moves a few.
+ * @template T @param {(thing: T) => any} draw
+ */
+function useKept(draw) {
+  const kept = useRef(/** @type {Map<string, {of: unknown[], drawn: any}>} */ (new Map()));
+  const present = new Map();
+  const one = (/** @type {string} */ key, /** @type {unknown[]} */ of, /** @type {T} */ thing) => {
+    const old = kept.current.get(key);
+    const entry = old && old.of.every((each, at) => each === of[at]) ? old : { of, drawn: draw(thing) };
+    present.set(key, entry);
+    return entry.drawn;
+  };
+  return { one, end: () => void (kept.current = present) };
+}
+
+/** @param {Pick<Props, "definition" | "boxes" | "path"> & {onPick: (exit: string, event: MouseEvent) => void}} props */
+function Lines({ definition, boxes, path, onPick }) {
+  const pick = useRef(onPick);
+  pick.current = onPick;
+  const passed = new Set(path.slice(1).map((to, at) => `${path[at]} ${to}`));
+  const { one, end } = useKept((/** @type {{node: import("./model.js").FlowNode, lit: string}} */ { node, lit }) =>
+    html`<g key=${node.uuid}>${linesFrom(node, boxes).map(({ exit, to, d, isBack, middle }) => html`
+      <path key=${exit} class=${classes("way", isBack && "back", lit.includes(to) && "lit")} d=${d} marker-end="url(#arrow)" />
+      <g key=${`i${exit}`} class="on-line" data-line=${exit} onClick=${(/** @type {MouseEvent} */ event) => pick.current(exit, event)}><path class="line-hit" d=${d} /><circle cx=${middle.x} cy=${middle.y} r="9" /><path class="line-plus" d=${`M${middle.x - 4},${middle.y}h8M${middle.x},${middle.y - 4}v8`} /></g>`)}</g>`);
+  const drawn = definition.nodes.map((node) => {
+    const lit = node.exits.flatMap(({ destination_uuid: to }) => (to && passed.has(`${node.uuid} ${to}`) ? [to] : [])).join();
+    return one(node.uuid, [node, lit, boxes.get(node.uuid), ...node.exits.map(({ destination_uuid: to }) => boxes.get(to ?? ""))], { node, lit });
+  });
+  end();
+  return html`<svg class="lines" aria-hidden="true"><${Arrows} />${drawn}</svg>`;
+}
+
+/** @param {Pick<Props, "definition" | "boxes" | "selection" | "found" | "path" | "issues"> & {entered: string | undefined, onPick: (node: string, event: MouseEvent) => void}} props */
+function Nodes({ definition, boxes, selection, entered, found, path, issues, onPick }) {
+  const pick = useRef(onPick);
+  pick.current = onPick;
+  const [chosen, sought, passed] = [selection, found, path].map((each) => new Set(each));
+  const language = document.documentElement.lang;
+  const { one, end } = useKept((/** @type {{node: import("./model.js").FlowNode, at: number, box: Box, look: string, wrong: number}} */ { node, at, box, look, wrong }) =>
+    html`<${NodeCard} key=${node.uuid} node=${node} number=${at + 1} box=${box} className=${look}
+      opener=${{ "aria-pressed": chosen.has(node.uuid), tabindex: node.uuid === entered ? 0 : -1, onClick: (/** @type {MouseEvent} */ event) => pick.current(node.uuid, event) }}
+      atExit=${(/** @type {string} */ exit) => html`<i class="port" data-exit=${exit} title=${t("flow_editor.drag_exit")}></i>`}>
+      ${(at === 0 || wrong > 0) && html`<p class="node-counts">${at === 0 && html`<span class="badge calm">${t("flow_editor.entry")}</span>`}
+        ${wrong > 0 && html`<span class="badge bad"><${Icon} name="failed" size=${12} /> ${t("flow_editor.issues_here", { count: number(wrong) })}</span>`}</p>`}<//>`);
+  const drawn = definition.nodes.map((node, at) => {
+    const box = /** @type {Box} */ (boxes.get(node.uuid));
+    const [wrong, isEntered] = [issues.get(node.uuid) ?? 0, node.uuid === entered];
+    const look = classes(chosen.has(node.uuid) && "opened", sought.has(node.uuid) && "found", passed.has(node.uuid) && "lit", wrong > 0 && "wrong");
+    return one(node.uuid, [node, box, look, at, wrong, isEntered, language], { node, at, box, look, wrong });
+  });
+  end();
+  return html`<ol>${drawn}</ol>`;
+}

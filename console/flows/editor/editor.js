@@ -1,0 +1,267 @@
+/** A flow, changed: its steps on a surface or as a list, the form of one beside it, and the way back from every change. */
+
+import { Icon } from "../../parts/icons.js";
+import { Menu } from "../../parts/menu.js";
+import { attempt, notify } from "../../parts/notices.js";
+import { loadAll } from "../../shared/lists.js";
+import { go, link } from "../../shared/router.js";
+import { may } from "../../shared/session.js";
+import { number, t, word } from "../../shared/texts.js";
+import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../../shared/ui.js";
+import { sizedNodes } from "../drawing.js";
+import { layOut } from "../layout.js";
+import { searchText } from "../node_content.js";
+import { Board, placeOn } from "./board.js";
+import { commandsFor } from "./commands.js";
+import { ConflictDialog, ConnectDialog, kindItems, PlaceMenu, PublishDialog } from "./dialogs.js";
+import { StepList } from "./list.js";
+import { begin, change, findNode, positionOf, redone, selecting, undone } from "./model.js";
+import { StepPanel } from "./panel.js";
+import { boxesOf, neighbour } from "./places.js";
+import { useIssues, useKeeping, useSaving } from "./saving.js";
+
+/**
+ * @typedef {import("./model.js").Definition} Definition
+ * @typedef {{kind: "connect", node: string, exit?: string} | {kind: "publish"} | {kind: "conflict", theirs: import("./saving.js").Newest} | {kind: "place", at: {x: number, y: number}, label: string, items: {text: string, onPick: () => void}[]} | null} Asked
+ */
+
+/** Where a list is of more use than a surface. */
+const NARROW = "(max-width: 700px)";
+const LISTS = /** @type {const} */ (["channels", "fields", "flows", "globals", "groups", "labels", "optins", "templates", "topics", "users"]);
+/** @type {import("./model.js").Workspace} */
+const EMPTY = /** @type {any} */ (Object.fromEntries(LISTS.map((name) => [name, []])));
+
+/** What the workspace has that a flow can refer to. */
+function useWorkspace() {
+  const [workspace, setWorkspace] = useState(EMPTY);
+  useEffect(() => {
+    for (const name of LISTS) if (may(/** @type {any} */ (`list_${name}`))) loadAll(name).then((found) => setWorkspace((old) => ({ ...old, [name]: found })), () => {});
+  }, []);
+  return workspace;
+}
+
+/** Begins with what this browser kept, which can be undone. @param {import("./page.js").Opened} opened */
+const opening = ({ base, kept }) => {
+  const state = begin(base.definition);
+  return kept ? change(state, "flow_change.kept", kept.definition) : state;
+};
+
+/** @param {import("./page.js").Opened & {query: Record<string, string>}} opened */
+export function FlowEditor(opened) {
+  const { flow, query } = opened;
+  const [base, setBase] = useState({ ...opened.base, number: opened.kept?.based_on ?? opened.base.number });
+  const [state, setState] = useState(() => opening(opened));
+  const { definition, selection } = state;
+  const [asked, setAsked] = useState(/** @type {Asked} */ (null));
+  const [isOpen, setIsOpen] = useState(false);
+  const [shown, setShown] = useState("");
+  const [sought, setSought] = useState("");
+  const [path] = useState(/** @type {string[]} */ ([]));
+  const workspace = useWorkspace();
+  const isList = (query.view ?? (matchMedia(NARROW).matches ? "list" : "surface")) === "list";
+  const boxes = useBoxes(definition);
+  const notKept = useKeeping(flow.uuid, base, definition);
+  const { issues, problem: notChecked } = useIssues(definition);
+  const counts = useMemo(() => issues.reduce((all, { node_uuid: node }) => all.set(node, (all.get(node) ?? 0) + 1), /** @type {Map<string, number>} */ (new Map())), [issues]);
+  const focus = useFocus(definition);
+  const isSaved = definition === base.definition;
+
+  /** @type {import("./commands.js").About["edit"]} */
+  const edit = (label, next, { selection: chosen, field, isShown = false } = {}) => {
+    setState((old) => (chosen ? selecting(change(old, label, next, field), chosen) : change(old, label, next, field)));
+    setShown(isShown && chosen ? chosen[0] : "");
+    if (isShown && chosen?.length === 1) setIsOpen(true);
+  };
+  const select = (/** @type {string[]} */ nodes) => setState((old) => selecting(old, nodes));
+  const reveal = (/** @type {string} */ node) => (select([node]), setShown(node));
+  const travel = (/** @type {typeof undone} */ way) => (setShown(""), setState(way));
+  const commands = commandsFor({ definition, boxes, selection, workspace, edit });
+  const remove = () => {
+    focus(neighbour(boxes, selection[0], "ArrowUp"), selection);
+    commands.remove();
+  };
+  const save = useSaving(flow.uuid, base);
+  const publish = async () => {
+    const saved = await save(definition);
+    if ("theirs" in saved) return setTimeout(() => setAsked({ kind: "conflict", theirs: saved.theirs }));
+    setBase(saved.base);
+    notify(t("flow_editor.is_published", { number: number(saved.base.number) }));
+  };
+  const openKinds = (/** @type {{clientX: number, clientY: number}} */ event, /** @type {(kind: import("./kinds.js").Kind) => void} */ onPick, /** @type {{text: string, onPick: () => void}[]} */ more = []) =>
+    setAsked({ kind: "place", at: { x: event.clientX, y: event.clientY }, label: t("flow_editor.new_step"), items: [...more, ...kindItems(definition, onPick)] });
+  useShortcuts({ definition, selection, commands, travel, select, isBusy: asked !== null });
+
+  const onKey = (/** @type {KeyboardEvent} */ event, /** @type {string} */ node) => {
+    if (event.key === "Escape") return isOpen ? (setIsOpen(false), true) : selection.length > 1 && (select([node]), true);
+    if (event.ctrlKey || event.metaKey || event.altKey) return false;
+    if (event.key === " ") select(selection.includes(node) ? selection.filter((each) => each !== node) : [...selection, node]);
+    else if ((event.key === "Delete" || event.key === "Backspace") && selection.length > 0) remove();
+    else if (event.key.toLowerCase() === "c") setAsked({ kind: "connect", node });
+    else return false;
+    return true;
+  };
+  const openStep = (/** @type {string} */ node, /** @type {MouseEvent} */ event) => {
+    reveal(node);
+    setIsOpen(true);
+    // Whoever came by the keyboard goes on in the form.
+    if (event.detail === 0) focus("", [], ".step-panel");
+  };
+  const words = sought.toLowerCase().split(/\s+/).filter(Boolean);
+  const texts = useMemo(() => (words.length > 0 ? definition.nodes.map((node) => ({ uuid: node.uuid, text: searchText(node, definition.localization) })) : []), [definition, words.length > 0]);
+  const found = texts.filter(({ text }) => words.every((each) => text.includes(each))).map(({ uuid }) => uuid);
+  const next = (/** @type {number} */ step) => found.length > 0 && reveal(found[(found.indexOf(selection[0] ?? "") + step + found.length) % found.length]);
+  const node = selection.length === 1 ? findNode(definition, selection[0]) : undefined;
+  const panel = node && isOpen && html`<${StepPanel} key=${node.uuid} definition=${definition} node=${node} workspace=${workspace} issues=${issues.filter((each) => each.node_uuid === node.uuid)}
+    onChange=${(/** @type {Definition} */ next, /** @type {import("./model.js").Label} */ label, /** @type {string} */ field) => edit(label, next, { field })}
+    onOpen=${reveal} onClose=${() => (setIsOpen(false), focus(node.uuid, []))} isInline=${isList} />`;
+  const itemsFor = (/** @type {import("./model.js").FlowNode} */ { uuid }) => [
+    { text: t("flow_editor.enter_here"), onPick: () => commands.enter(uuid) },
+    { text: t("flow_editor.connect"), onPick: () => setAsked({ kind: "connect", node: uuid }) },
+    { text: t("act.delete"), danger: true, onPick: () => commands.remove([uuid]) },
+  ];
+  const close = () => setAsked(null);
+  const connecting = asked?.kind === "connect" ? findNode(definition, asked.node) : undefined;
+  return html`
+    <header class="page-header">
+      <a class="button quiet icon-only" href=${link(["flows", flow.uuid])} aria-label=${t("act.back")}><${Icon} name="back" /></a>
+      <h1>${flow.name}</h1>
+      <span class="faint" role="status">${notKept || t(isSaved ? "flow_editor.saved" : "flow_editor.kept")}</span><span class="grows"></span>
+      <button type="button" class="primary" disabled=${isSaved} onClick=${() => setAsked({ kind: "publish" })}>${t("flow_editor.publish")}</button>
+    </header>
+    <div class="list-tools drawing-tools">
+      <${Menu} label=${t("flow_editor.new_step")} className="primary" text=${html`<${Icon} name="plus" size=${18} /> ${t("flow_editor.step")}`} items=${kindItems(definition, (kind) => commands.add(kind, isList ? undefined : middleOfSurface()))} />
+      <button type="button" disabled=${state.undo.length === 0} title=${titleOf(state.undo)} onClick=${() => travel(undone)}>${t("act.undo")}</button>
+      <button type="button" disabled=${state.redo.length === 0} title=${titleOf(state.redo)} onClick=${() => travel(redone)}>${t("flow_editor.redo")}</button>
+      <${Menu} label=${t("flow_editor.more")} items=${toolItems({ commands, definition, selection, select, remove })} />
+      <input type="search" aria-label=${t("flows.search_nodes")} placeholder=${t("flows.search_nodes")} value=${sought} onInput=${(/** @type {any} */ { target }) => setSought(target.value)}
+        onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Enter" && next(event.shiftKey ? -1 : 1)} />
+      <span role="status">${words.length > 0 && t("flows.nodes_found", { count: number(found.length), total: number(definition.nodes.length) })}</span>
+      <span class="grows"></span>
+      <${Issues} definition=${definition} issues=${issues} problem=${notChecked} onOpen=${(/** @type {string} */ uuid) => (reveal(uuid), setIsOpen(true))} />
+      <button type="button" aria-pressed=${isList} onClick=${() => go(["flows", flow.uuid, "edit"], { view: isList ? "surface" : "list" }, { replace: true })}>${t("flows.as_list")}</button>
+    </div>
+    <div class=${panel && !isList ? "drawing with-panel" : "drawing"}>
+      ${isList
+        ? html`<${StepList} definition=${definition} opened=${isOpen ? node?.uuid ?? "" : ""} found=${words.length > 0 ? found : null} path=${path} issues=${counts} form=${panel} itemsFor=${itemsFor}
+            onOpen=${(/** @type {string} */ uuid) => (select(uuid ? [uuid] : []), setIsOpen(!!uuid))} onConnect=${(/** @type {string} */ uuid, /** @type {string} */ exit) => setAsked({ kind: "connect", node: uuid, exit })} />`
+        : boxes.size === definition.nodes.length && html`<${Board} definition=${definition} boxes=${boxes} selection=${selection} shown=${shown} found=${found} path=${path} issues=${counts}
+            onSelect=${select} onGo=${reveal} onOpen=${openStep} onKey=${onKey} onMove=${(/** @type {Definition} */ moved) => edit("flow_change.move", moved)}
+            onConnect=${(/** @type {string} */ exit, /** @type {string | null} */ to, /** @type {any} */ at, /** @type {PointerEvent} */ event) =>
+              to ? commands.connect(exit, to) : openKinds(event, (kind) => commands.insert(exit, kind, { left: at.x, top: at.y }))}
+            onLine=${(/** @type {string} */ exit, /** @type {any} */ at, /** @type {MouseEvent} */ event) =>
+              openKinds(event, (kind) => commands.insert(exit, kind, { left: at.x, top: at.y }), [{ text: t("flow_editor.take_line"), onPick: () => commands.connect(exit, null) }])} />`}
+      ${!isList && panel}
+    </div>
+    <p class="help">${t(isList ? "flow_editor.list_help" : "flow_editor.keys")}</p>
+    ${asked?.kind === "place" && html`<${PlaceMenu} at=${asked.at} label=${asked.label} items=${asked.items} onClose=${close} />`}
+    ${connecting && asked?.kind === "connect" && html`<${ConnectDialog} definition=${definition} node=${connecting} exit=${asked.exit} onConnect=${commands.connect} onNew=${commands.insert} onClose=${close} />`}
+    ${asked?.kind === "publish" && html`<${PublishDialog} flow=${flow.uuid} before=${base.definition} now=${definition} isRefused=${issues.some(({ fatal }) => fatal)} onPublish=${publish} onClose=${close} />`}
+    ${asked?.kind === "conflict" && html`<${ConflictDialog} theirs=${asked.theirs} before=${base.definition} onClose=${close}
+      onMine=${() => (setBase(asked.theirs.base), close())} onTheirs=${() => (setBase(asked.theirs.base), edit("flow_change.theirs", asked.theirs.base.definition), close())} />`}
+  `;
+}
+
+/** @param {import("./model.js").Step[]} steps */
+const titleOf = (steps) => {
+  const last = steps.at(-1);
+  return last && t(last.label);
+};
+
+/** The middle of what is seen of the surface. */
+function middleOfSurface() {
+  const [surface, held] = [".board", ".flow-box"].map((name) => /** @type {HTMLElement | null} */ (document.querySelector(name)));
+  if (!surface || !held) return undefined;
+  const { left, top, width, height } = held.getBoundingClientRect();
+  const { x, y } = placeOn(surface, { clientX: left + width / 2, clientY: top + height / 3 });
+  return { left: x, top: y };
+}
+
+/** The boxes of all nodes; those without a place are laid out first. @param {Definition} definition */
+function useBoxes(definition) {
+  const [laidOut, setLaidOut] = useState(/** @type {Map<string, import("./model.js").Position> | null} */ (null));
+  const before = useRef(/** @type {Map<string, import("./places.js").Box>} */ (new Map()));
+  const isPlaced = definition.nodes.length === 0 || definition.nodes.some(({ uuid }) => positionOf(definition, uuid));
+  useEffect(() => {
+    if (laidOut || isPlaced) return;
+    const stop = new AbortController();
+    layOut(sizedNodes(definition.nodes), stop.signal).then(({ boxes }) => setLaidOut(new Map([...boxes].map(([uuid, { x, y }]) => [uuid, { left: x, top: y }]))), () => setLaidOut(new Map()));
+    return () => stop.abort();
+  }, [isPlaced]);
+  return useMemo(() => {
+    if (!laidOut && !isPlaced) return new Map();
+    return (before.current = boxesOf(definition, laidOut ?? new Map(), before.current));
+  }, [definition, laidOut]);
+}
+
+/** Gives the focus to a node, or to what a selector finds, once the next drawing is there. @param {Definition} definition */
+function useFocus(definition) {
+  const [wanted, setWanted] = useState({ node: "", selector: "" });
+  useLayoutEffect(() => {
+    const target = wanted.selector ? document.querySelector(wanted.selector) : document.getElementById(`node-${wanted.node}`) ?? (wanted.node ? document.querySelector(`[data-step="${wanted.node}"]`) ?? document.querySelector(".flow-box") : null);
+    /** @type {HTMLElement | null} */ (target)?.focus({ preventScroll: true });
+  }, [wanted]);
+  /** @param {string} node @param {string[]} gone @param {string} [selector] */
+  return (node, gone, selector = "") => setWanted({ node: gone.includes(node) ? definition.nodes.find(({ uuid }) => !gone.includes(uuid))?.uuid ?? "none" : node, selector });
+}
+
+/** Whether somebody writes there, and means the text. @param {EventTarget | null} target */
+const isWriting = (target) => target instanceof HTMLElement && (target.isContentEditable || target.matches("input, textarea, select"));
+
+/**
+ * Keys and the clipboard, wherever the focus is outside of fields.
+ * @param {{definition: Definition, selection: string[], commands: ReturnType<typeof commandsFor>, travel: (way: typeof undone) => void, select: (nodes: string[]) => void, isBusy: boolean}} props
+ */
+function useShortcuts(props) {
+  const present = useRef(props);
+  present.current = props;
+  useEffect(() => {
+    const press = (/** @type {KeyboardEvent} */ event) => {
+      const { travel, select, definition, isBusy } = present.current;
+      if (isBusy || isWriting(event.target) || !(event.ctrlKey || event.metaKey) || event.altKey) return;
+      const key = event.key.toLowerCase();
+      if (key === "z") travel(event.shiftKey ? redone : undone);
+      else if (key === "y") travel(redone);
+      else if (key === "a" && document.activeElement?.closest(".canvas")) select(definition.nodes.map(({ uuid }) => uuid));
+      else return;
+      event.preventDefault();
+    };
+    const carry = (/** @type {ClipboardEvent} */ event) => {
+      const { commands, selection, isBusy } = present.current;
+      if (isBusy || isWriting(event.target) || !event.clipboardData) return;
+      if (event.type === "paste" ? !commands.paste(event.clipboardData.getData("text/plain"), middleOfSurface()) : selection.length === 0 || getSelection()?.toString()) return;
+      if (event.type !== "paste") event.clipboardData.setData("text/plain", commands.copy(event.type === "cut"));
+      event.preventDefault();
+    };
+    const listeners = /** @type {[string, any][]} */ ([["keydown", press], ["copy", carry], ["cut", carry], ["paste", carry]]);
+    for (const [name, listener] of listeners) document.addEventListener(name, listener);
+    return () => listeners.forEach(([name, listener]) => document.removeEventListener(name, listener));
+  }, []);
+}
+
+/** @param {{commands: ReturnType<typeof commandsFor>, definition: Definition, selection: string[], select: (nodes: string[]) => void, remove: () => void}} props */
+function toolItems({ commands, definition, selection, select, remove }) {
+  const some = selection.length > 0;
+  const paste = async () => {
+    // Without a secure context only the keys give the clipboard.
+    const text = await navigator.clipboard?.readText().catch(() => undefined);
+    if (text === undefined || !commands.paste(text, middleOfSurface())) notify(t("flow_editor.nothing_to_paste"), true);
+  };
+  return [
+    some && { text: t("flow_editor.copy"), onPick: () => void document.execCommand("copy") },
+    some && { text: t("flow_editor.cut"), onPick: () => void document.execCommand("cut") },
+    { text: t("flow_editor.paste"), onPick: () => void paste() },
+    { text: t("flow_editor.select_all"), onPick: () => select(definition.nodes.map(({ uuid }) => uuid)) },
+    ...(selection.length > 1 ? /** @type {const} */ (["left", "top", "middle", "row"]) : []).map((side) => ({ text: word("flow_align", side), onPick: () => commands.align(side) })),
+    { text: t("flow_editor.lay_out"), onPick: () => void attempt(() => commands.layOut(new AbortController().signal)) },
+    some && { text: t("act.delete"), danger: true, icon: "trash", onPick: remove },
+  ];
+}
+
+/** @param {{definition: Definition, issues: import("./saving.js").Issue[], problem: string, onOpen: (node: string) => void}} props */
+function Issues({ definition, issues, problem, onOpen }) {
+  const places = new Map(definition.nodes.map(({ uuid }, at) => [uuid, at + 1]));
+  if (problem) return html`<span class="problem" role="status">${problem}</span>`;
+  if (issues.length === 0) return null;
+  const items = issues.map(({ node_uuid: node, message, field }, at) => ({ id: String(at), text: `${places.has(node) ? `${t("flows.node", { number: number(places.get(node) ?? 0) })}: ` : ""}${message}${field ? ` (${field})` : ""}`, onPick: () => void (places.has(node) && onOpen(node)) }));
+  return html`<${Menu} label=${t("flow_editor.issues")} className="issues-menu" text=${html`<${Icon} name="failed" size=${16} /> ${t("flow_editor.issues_here", { count: number(issues.length) })}`} items=${items} />`;
+}
