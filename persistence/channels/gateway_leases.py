@@ -130,6 +130,11 @@ class SendOutcome:
     is_begun: bool = True
 
     @property
+    def lease(self) -> tuple[int, datetime]:
+        """Of which part, and until when: a worker may have had one after the other of the same part."""
+        return self.send.id, self.send.due_on
+
+    @property
     def is_accepted(self) -> bool:
         return isinstance(self.result, Sent)
 
@@ -415,9 +420,9 @@ def record_sends(tx: Transaction, outcomes: Sequence[SendOutcome]) -> None:
     """
     _note_answers(tx, [outcome for outcome in outcomes if outcome.is_begun])
     held = _lock_held(tx, [outcome.send for outcome in outcomes])
-    _give_back(tx, [each.send for each in outcomes if not each.is_begun and each.send.id in held])
-    mine = [outcome for outcome in outcomes if outcome.is_begun and outcome.send.id in held]
-    _confirm(tx, [each.send for each in outcomes if each.send.id not in held and each.is_whole])
+    _give_back(tx, [each.send for each in outcomes if not each.is_begun and each.lease in held])
+    mine = [outcome for outcome in outcomes if outcome.is_begun and outcome.lease in held]
+    _confirm(tx, [each.send for each in outcomes if each.lease not in held and each.is_whole])
     finished = [outcome.send for outcome in mine if outcome.is_accepted and not outcome.has_more]
     for workspace_id, message_ids in _by_workspace(finished):
         change_messages(tx, workspace_id, message_ids, {"status": WIRED, "sent_on": tx.now}, only=_IS_UNSENT)
@@ -468,9 +473,9 @@ def _refuse(tx: Transaction, outcomes: Sequence[SendOutcome]) -> None:
             stop(tx, send.workspace_id, send.channel_id, send.contact_id, send.urn)
 
 
-def _put_off(tx: Transaction, outcomes: Sequence[SendOutcome], held: Mapping[int, datetime]) -> None:
+def _put_off(tx: Transaction, outcomes: Sequence[SendOutcome], held: Mapping[tuple[int, datetime], datetime]) -> None:
     """These wait as long as the gateway says, and with them its whole queue if it takes nothing at all before."""
-    over = [each for each in outcomes if held[each.send.id] < tx.now - LIMITED_FOR]
+    over = [each for each in outcomes if held[each.lease] < tx.now - LIMITED_FOR]
     _count_errors(tx, [each.send for each in over])
     _give_up(tx, over)
     rows, pauses = gateway_send.c, dict[int, datetime]()
@@ -508,13 +513,12 @@ def _confirm(tx: Transaction, sends: Sequence[GatewaySend]) -> None:
         change_messages(tx, workspace_id, message_ids, {"failed_reason": None}, only=IS_UNCERTAIN)
 
 
-def _lock_held(tx: Transaction, sends: Sequence[GatewaySend]) -> dict[int, datetime]:
-    """When those of these parts were queued whose leases are still held."""
+def _lock_held(tx: Transaction, sends: Sequence[GatewaySend]) -> dict[tuple[int, datetime], datetime]:
+    """The leases of these parts that are held now, with when the parts were queued."""
     if not sends:
         return {}
-    until = {send.id: send.due_on for send in sends}
-    found = _lock_parts.rows(tx, sorted(until))
-    return {part_id: created_on for part_id, due_on, created_on in found if due_on == until[part_id]}
+    found = _lock_parts.rows(tx, sorted({send.id for send in sends}))
+    return {(part_id, due_on): created_on for part_id, due_on, created_on in found}
 
 
 def _by_workspace(parts: Iterable[QueuedPart]) -> list[tuple[int, list[int]]]:

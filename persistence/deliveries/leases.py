@@ -157,7 +157,10 @@ def record_attempts(tx: Transaction, attempts: Sequence[tuple[DueDelivery, Attem
     if not attempts:
         return 0
     _insert_attempts.run(tx, [_attempt_row(tx, leased, outcome) for leased, outcome in attempts])
-    moves = [_move(leased, outcome) for leased, outcome in attempts]
+    # A receiver may accept what a worker sends after its lease and refuse the repeat: both outcomes may come together.
+    taken = {leased.id for leased, outcome in attempts if outcome.state == DELIVERED}
+    counting = [each for each in attempts if each[1].state == DELIVERED or each[0].id not in taken]
+    moves = [_move(leased, outcome) for leased, outcome in counting]
     moved = _update_each(tx, moves) if tx.sqlite else _update_all(tx, moves)
     for state, count in Counter(moved).items():
         if state != PENDING:

@@ -48,7 +48,7 @@ def read_moment(text: object) -> datetime | None:
 def read_reference(given: object) -> str | None:
     """The UUID of a record that another one refers to, by an object or by the UUID alone."""
     uuid = given.get("uuid") if isinstance(given, Mapping) else given
-    return uuid.lower() if isinstance(uuid, str) and uuid else None
+    return _text(uuid).lower() or None
 
 
 def read_references(given: object) -> list[str]:

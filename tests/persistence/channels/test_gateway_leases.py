@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+import pytest
 from sqlalchemy import select, update
 
 from channels.calls import Later, Sent
@@ -186,6 +187,22 @@ class TestWorkersThatDie:
         record(database, frozen, is_accepted=True)
 
         assert states_of(database, ids) == [("wired", None)]
+
+    @pytest.mark.parametrize("order", [1, -1])
+    def test_a_worker_that_had_a_part_twice_counts_what_it_holds_now(
+        self, database: Database, workspace: Workspace, clock: Clock, order: int
+    ) -> None:
+        gateway = add_gateway(database, workspace, URL)
+        ids = queue_messages(database, workspace, gateway, text="x" * 200)
+        both = begin(database, lease(database, gateway, 1))
+        clock.advance(minutes=6)
+        both += begin(database, lease(database, gateway, 1))
+        outcomes = [SendOutcome(each, Sent(), has_more=each.part == 1) for each in both]
+        with database.writing() as tx:
+            record_sends(tx, outcomes[::order])
+
+        assert [each.part for each in both] == [1, 2]
+        assert states_of(database, ids) == [("wired", "uncertain")]
 
     def test_what_a_stopping_worker_did_not_begin_is_due_at_once(
         self, database: Database, workspace: Workspace

@@ -168,6 +168,24 @@ class TestOutcome:
         assert not finish(database, current, FAILED, status=500)
         assert the_row(database).status == DELIVERED
 
+    @pytest.mark.parametrize("order", [1, -1])
+    @pytest.mark.parametrize(("before", "after"), [(DELIVERED, FAILED), (FAILED, DELIVERED), (FAILED, PENDING)])
+    def test_two_of_one_delivery_count_together_as_one_after_the_other(
+        self, database, add, clock, before, after, order
+    ):
+        add(FIRST)
+        leased = lease(database, a=1)
+        clock.advance(seconds=61)
+        leased += lease(database, a=1)
+        outcomes = [
+            AttemptOutcome(each, clock() if each == PENDING else None, 500, None, b"", 0.01) for each in (before, after)
+        ]
+
+        with database.writing() as tx:
+            record_attempts(tx, list(zip(leased, outcomes, strict=True))[::order])
+
+        assert the_row(database).status == (DELIVERED if DELIVERED in (before, after) else after)
+
 
 def test_a_channel_signs_with_its_secrets(database, workspace, clock):
     rotated_on = clock()
