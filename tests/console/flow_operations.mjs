@@ -91,6 +91,11 @@ assert.equal(model.connect(flow, other(6), other(0)), flow);
 assert.deepEqual(model.translate(flow, "kin", other(3), "text", ["Yego"]).localization.kin, { [other(3)]: { text: ["Yego"] } });
 assert.equal(model.translate(model.translate(flow, "kin", other(3), "text", ["Yego"]), "kin", other(3), "text", null).localization.kin[other(3)], undefined);
 
+let moved = model.begin(flow);
+for (let step = 0; step < 200; step++) moved = model.change(moved, "flow_change.move", model.moveNodes(moved.definition, new Map([[says, { left: step, top: 0 }]])));
+for (let step = 0; step < 200; step++) moved = model.undone(moved);
+assert.deepEqual([moved.definition, moved.undo.length, moved.redo.length], [flow, 0, 200]);
+
 let typed = model.begin(flow);
 for (const [text, now] of [["a", 0], ["ab", 500], ["abc", 1400], ["abcd", 3000]]) typed = model.change(typed, "flow_change.form", { ...flow, text }, "field", now);
 assert.deepEqual(typed.undo.map((step) => step.definition.text), [undefined, "abc"]);

@@ -49,11 +49,11 @@ export function commandsFor({ definition, boxes, selection, workspace, edit }) {
       const { boxes: found } = await layOut(sizedNodes(definition.nodes), stop);
       edit("flow_change.layout", moveNodes(definition, new Map([...found].map(([uuid, { x, y }]) => [uuid, { left: x, top: y }]))));
     },
-    /** The chosen steps as text. @param {boolean} [isCut] */
-    copy(isCut = false) {
-      const text = JSON.stringify(copied(definition, selection));
-      if (isCut) edit("flow_change.cut", deleteNodes(definition, selection));
-      notify(t("flow_editor.copied", { count: number(selection.length) }));
+    /** Steps as text. @param {string[]} nodes @param {boolean} isCut */
+    copy(nodes, isCut) {
+      const text = JSON.stringify(copied(definition, nodes));
+      if (isCut) edit("flow_change.cut", deleteNodes(definition, nodes));
+      notify(t("flow_editor.copied", { count: number(nodes.length) }));
       return text;
     },
     /** @param {string} text @param {Position} [at] the middle of where they come @returns {boolean} whether the text holds steps */

@@ -76,9 +76,9 @@ export function FlowEditor(opened) {
   const reveal = (/** @type {string} */ node) => (select([node]), setShown(node));
   const travel = (/** @type {typeof undone} */ way) => (setShown(""), setState(way));
   const commands = commandsFor({ definition, boxes, selection, workspace, edit });
-  const remove = () => {
-    focus(neighbour(boxes, selection[0], "ArrowUp"), selection);
-    commands.remove();
+  const remove = (nodes = selection) => {
+    focus(neighbour(boxes, nodes[0], "ArrowUp"), nodes);
+    commands.remove(nodes);
   };
   const save = useSaving(flow.uuid, base);
   const publish = async () => {
@@ -95,7 +95,7 @@ export function FlowEditor(opened) {
     if (event.key === "Escape") return isOpen ? (setIsOpen(false), true) : selection.length > 1 && (select([node]), true);
     if (event.ctrlKey || event.metaKey || event.altKey) return false;
     if (event.key === " ") select(selection.includes(node) ? selection.filter((each) => each !== node) : [...selection, node]);
-    else if ((event.key === "Delete" || event.key === "Backspace") && selection.length > 0) remove();
+    else if (event.key === "Delete" || event.key === "Backspace") remove(selection.includes(node) ? selection : [node]);
     else if (event.key.toLowerCase() === "c") setAsked({ kind: "connect", node });
     else return false;
     return true;
@@ -117,7 +117,7 @@ export function FlowEditor(opened) {
   const itemsFor = (/** @type {import("./model.js").FlowNode} */ { uuid }) => [
     { text: t("flow_editor.enter_here"), onPick: () => commands.enter(uuid) },
     { text: t("flow_editor.connect"), onPick: () => setAsked({ kind: "connect", node: uuid }) },
-    { text: t("act.delete"), danger: true, onPick: () => commands.remove([uuid]) },
+    { text: t("act.delete"), danger: true, onPick: () => remove([uuid]) },
   ];
   const close = () => setAsked(null);
   const connecting = asked?.kind === "connect" ? findNode(definition, asked.node) : undefined;
@@ -228,8 +228,10 @@ function useShortcuts(props) {
     const carry = (/** @type {ClipboardEvent} */ event) => {
       const { commands, selection, isBusy } = present.current;
       if (isBusy || isWriting(event.target) || !event.clipboardData) return;
-      if (event.type === "paste" ? !commands.paste(event.clipboardData.getData("text/plain"), middleOfSurface()) : selection.length === 0 || getSelection()?.toString()) return;
-      if (event.type !== "paste") event.clipboardData.setData("text/plain", commands.copy(event.type === "cut"));
+      const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset.node;
+      const nodes = selection.length === 0 && focused ? [focused] : selection;
+      if (event.type === "paste" ? !commands.paste(event.clipboardData.getData("text/plain"), middleOfSurface()) : nodes.length === 0 || getSelection()?.toString()) return;
+      if (event.type !== "paste") event.clipboardData.setData("text/plain", commands.copy(nodes, event.type === "cut"));
       event.preventDefault();
     };
     const listeners = /** @type {[string, any][]} */ ([["keydown", press], ["copy", carry], ["cut", carry], ["paste", carry]]);
@@ -253,7 +255,7 @@ function toolItems({ commands, definition, selection, select, remove }) {
     { text: t("flow_editor.select_all"), onPick: () => select(definition.nodes.map(({ uuid }) => uuid)) },
     ...(selection.length > 1 ? /** @type {const} */ (["left", "top", "middle", "row"]) : []).map((side) => ({ text: word("flow_align", side), onPick: () => commands.align(side) })),
     { text: t("flow_editor.lay_out"), onPick: () => void attempt(() => commands.layOut(new AbortController().signal)) },
-    some && { text: t("act.delete"), danger: true, icon: "trash", onPick: remove },
+    some && { text: t("act.delete"), danger: true, icon: "trash", onPick: () => remove() },
   ];
 }
 

@@ -1,0 +1,120 @@
+"""People draw flows in a real browser: by mouse and by keyboard, with undo, between flows, and beside somebody else."""
+
+from typing import Any
+
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.console.clinic import Clinic
+from tests.console.pages import open_page, sign_in
+from tests.console.test_flows_kept import FLOWS, REVISIONS, make_long_flow
+from tests.console.test_triggers import on_every_screen
+
+
+def make_flow(clinic: Clinic, name: str) -> str:
+    return str(clinic.service.post(FLOWS, {"name": name, "type": "message", "base_language": "eng"})["uuid"])
+
+
+def newest(clinic: Clinic, flow: str) -> dict[str, Any]:
+    number = clinic.service.get(REVISIONS, uuid=flow)["revisions"][0]["number"]
+    definition: dict[str, Any] = clinic.service.get(REVISIONS, uuid=flow, number=number)["definition"]
+    return definition
+
+
+def publish(page: Page) -> None:
+    page.get_by_role("button", name="Publish").click()
+    page.get_by_role("dialog").get_by_role("button", name="Publish").click()
+    expect(page.get_by_text("All is published.")).to_be_visible()
+
+
+def drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> None:
+    page.mouse.move(*start)
+    page.mouse.down()
+    page.mouse.move(*end, steps=4)
+    page.mouse.up()
+
+
+def middle(page: Page, selector: str) -> tuple[float, float]:
+    box = page.locator(selector).bounding_box()
+    assert box is not None
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def test_a_flow_is_drawn_by_mouse_and_by_keyboard_and_every_change_is_kept_and_undone(
+    somebody: BrowserContext, clinic: Clinic
+) -> None:
+    flow = make_flow(clinic, "Drawn")
+    page = sign_in(somebody, clinic, "editor", place=f"flows/{flow}")
+    page.get_by_role("link", name="Edit").click()
+    page.get_by_role("button", name="New step").click()
+    page.get_by_role("menuitem", name="Wait for an answer").click()
+    nodes, lines = page.locator(".flow-node"), page.locator("path.way")
+    expect(nodes).to_have_count(1)
+
+    port = middle(page, ".port")
+    drag(page, port, (port[0] + 20, port[1] + 140))
+    page.get_by_role("menuitem", name="Decide by chance").click()
+    expect(nodes).to_have_count(2)
+    expect(lines).to_have_count(1)
+    drag(page, middle(page, ".flow-node:nth-child(2) .port >> nth=0"), middle(page, ".flow-node:nth-child(1) .does"))
+    expect(lines).to_have_count(2)
+
+    page.locator(".node-opener >> nth=1").focus()
+    page.keyboard.press("c")
+    page.get_by_label("Leads to").select_option(label="Something else")
+    page.get_by_role("dialog").get_by_role("button", name="Connect").click()
+    expect(nodes).to_have_count(3)
+    expect(lines).to_have_count(3)
+    page.locator(".node-opener >> nth=2").focus()
+    page.keyboard.press("ArrowUp")
+    expect(page.locator(".node-opener >> nth=1")).to_be_focused()
+    on_every_screen(page, "the editor of flows")
+
+    page.reload()
+    expect(page.get_by_text("Changes are kept in this browser.")).to_be_visible()
+    expect(nodes).to_have_count(3)
+    publish(page)
+    drawn = newest(clinic, flow)
+    assert [len(node["exits"]) for node in drawn["nodes"]] == [1, 2, 1]
+    assert all("position" in drawn["_ui"]["nodes"][node["uuid"]] for node in drawn["nodes"])
+
+    page.locator(".node-opener >> nth=1").focus()
+    for _ in range(10):
+        page.keyboard.press("Shift+ArrowRight")
+    page.keyboard.press("Delete")
+    expect(nodes).to_have_count(2)
+    expect(lines).to_have_count(0)
+    for _ in range(11):
+        page.keyboard.press("Control+z")
+    expect(page.get_by_text("All is published.")).to_be_visible()
+    expect(nodes).to_have_count(3)
+    page.keyboard.press("Control+Shift+z")
+    expect(page.get_by_text("Changes are kept in this browser.")).to_be_visible()
+
+
+def test_steps_go_from_one_flow_to_another_and_nobody_overwrites_what_another_one_saved(
+    somebody: BrowserContext, browser: Browser, clinic: Clinic
+) -> None:
+    source, target = make_long_flow(clinic, 3), make_flow(clinic, "Pasted into")
+    page = sign_in(somebody, clinic, "editor", place=f"flows/{source}/edit")
+    page.locator(".node-opener >> nth=0").focus()
+    page.keyboard.press("Control+a")
+    page.keyboard.press("Control+c")
+    expect(page.get_by_text("Steps copied: 3.")).to_be_visible()
+    open_page(page, clinic, "flows", target, "edit")
+    page.locator(".flow-box").focus()
+    page.keyboard.press("Control+v")
+    expect(page.locator(".flow-node")).to_have_count(3)
+    page.keyboard.press("Control+v")
+    expect(page.get_by_text("Results with new names: Week 1 → Week 4")).to_be_visible()
+    expect(page.locator(".flow-node")).to_have_count(6)
+
+    theirs = newest(clinic, source)
+    body = {"based_on": clinic.service.get(REVISIONS, uuid=target)["revisions"][0]["number"], "definition": theirs}
+    clinic.service.post(f"{REVISIONS}?uuid={target}", {**body, "definition": {**theirs, "nodes": [], "uuid": target}})
+    page.get_by_role("button", name="Publish").click()
+    page.get_by_role("dialog").get_by_role("button", name="Publish").click()
+    conflict = page.get_by_role("dialog", name="Somebody else has saved this flow")
+    expect(conflict).to_contain_text("saved revision 2 on")
+    conflict.get_by_role("button", name="Go on with mine").click()
+    publish(page)
+    assert len(newest(clinic, target)["nodes"]) == 6
