@@ -4,7 +4,7 @@ under `_ui.tests`, which other programs keep or leave out, and are played withou
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -13,15 +13,20 @@ from typing import Any
 from flows.clock import Clock, parse_moment
 from flows.definition import Flow
 from flows.definition.raw_parts import TESTS, UI
-from flows.engine import Assets, EngineError, ResumeError
+from flows.engine import Assets, EngineError, Options, ResumeError
 from flows.engine.events import Event
+from flows.engine.options import DEFAULT_OPTIONS
 from flows.environment import Environment
 from flows.simulation import DIAL, MESSAGE, SaidAnswers, Simulation, make_contact
 
 MOST_TESTS, MOST_STEPS = 200, 500
 """Of a flow, and of a test."""
 LONGEST_PASS = 3_660 * 86_400
-"""Seconds that can pass at once: ten years."""
+"""Seconds that can pass in a test: ten years."""
+LARGEST_STATUS = 599
+"""Of a webhook."""
+BEGINS = range(1970, 2201)
+"""Years in which a test can begin."""
 PARTS = {"name", "contact", "params", "at", "services", "steps", "then"}
 RESUMES = {"timeout": "wait_timeout", "expire": "wait_expiration"}
 STEPS = {"expect", "say", "attachments", "call", "pass", *RESUMES}
@@ -32,6 +37,10 @@ WRITTEN = ("msg_created", "ivr_created")
 
 class FlowTestError(ValueError):
     """A test that cannot be read; the message says where it is wrong."""
+
+
+class OutOfTimeError(Exception):
+    """A test was stopped, because its caller does not wait any longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +67,20 @@ def read_tests(definition: Mapping[str, Any]) -> list[FlowTest]:
     return [_read_test(each, f"tests[{at}]") for at, each in enumerate(given)]
 
 
-def play_test(test: FlowTest, flow: Flow, assets: Assets, clock: Clock, environment: Environment | None) -> list[str]:
-    """What the flow did otherwise than the test says, a sentence each; raises FlowTestError."""
-    player = _Player(test, flow, assets, _PassingClock(clock, test.at), environment)
+def play_test(
+    test: FlowTest,
+    flow: Flow,
+    assets: Assets,
+    clock: Clock,
+    environment: Environment | None,
+    *,
+    options: Options = DEFAULT_OPTIONS,
+    may_go_on: Callable[[], bool] = lambda: True,
+) -> list[str]:
+    """What the flow did otherwise than the test says, a sentence each. Raises FlowTestError, and OutOfTimeError if it
+    may not go on.
+    """
+    player = _Player(test, flow, assets, _PassingClock(clock, test.at), environment, options, may_go_on)
     return list(player.play())
 
 
@@ -89,6 +109,8 @@ class _Player:
     assets: Assets
     clock: _PassingClock
     environment: Environment | None
+    options: Options
+    may_go_on: Callable[[], bool]
     written: list[Event] = field(default_factory=list)
 
     def play(self) -> Iterator[str]:
@@ -97,6 +119,7 @@ class _Player:
             simulation, events = Simulation.begin(
                 *(self.assets, self.flow, contact, self.test.params, self.clock, self.environment),
                 services=self.test.services.as_services(),
+                options=self.options,
             )
         except EngineError as error:
             raise FlowTestError(str(error)) from error
@@ -109,6 +132,8 @@ class _Player:
                 self.clock.passed += timedelta(seconds=step["pass"])
                 continue
             self.written.clear()
+            if not self.may_go_on():
+                raise OutOfTimeError
             try:
                 self._note(_answer(simulation, step))
             except ResumeError as error:
@@ -192,16 +217,28 @@ def _read_test(given: object, place: str) -> FlowTest:
     moment = parse_moment(at) if isinstance(at, str) else None
     if at is not None and moment is None:
         raise FlowTestError(f"{place}.at must be a time, like 2026-05-04T08:00:00Z")
-    steps = _list(test.get("steps") or [], f"{place}.steps", MOST_STEPS)
+    if moment is not None and moment.year not in BEGINS:
+        raise FlowTestError(f"{place}.at must be from {BEGINS[0]} to {BEGINS[-1]}")
+    given_steps = _list(test.get("steps") or [], f"{place}.steps", MOST_STEPS)
+    steps = [_read_step(each, f"{place}.steps[{number}]") for number, each in enumerate(given_steps)]
+    if sum(each.get("pass", 0) for each in steps) > LONGEST_PASS:
+        raise FlowTestError(f"{place}.steps: at most {LONGEST_PASS} seconds can pass in a test")
     return FlowTest(
         name,
-        _object(test.get("contact") or {}, f"{place}.contact", None),
+        _read_contact(test.get("contact") or {}, f"{place}.contact"),
         _object(test.get("params") or {}, f"{place}.params", None),
         moment,
         _read_services(test.get("services") or {}, f"{place}.services"),
-        [_read_step(each, f"{place}.steps[{number}]") for number, each in enumerate(steps)],
+        steps,
         _read_then(test.get("then") or {}, f"{place}.then"),
     )
+
+
+def _read_contact(given: object, place: str) -> Mapping[str, Any]:
+    contact = _object(given, place, None)
+    _object(contact.get("fields") or {}, f"{place}.fields", None)
+    _texts(contact.get("groups") or [], f"{place}.groups")
+    return contact
 
 
 def _read_step(given: object, place: str) -> Mapping[str, Any]:
@@ -232,12 +269,37 @@ def _read_then(given: object, place: str) -> Mapping[str, Any]:
 
 def _read_services(given: object, place: str) -> SaidAnswers:
     said = _object(given, place, SERVICES)
-    lists = {part: _list(said.get(part) or [], f"{place}.{part}", MOST_STEPS) for part in ("webhooks", "classifiers")}
-    for part, items in lists.items():
-        for number, each in enumerate(items):
-            _object(each, f"{place}.{part}[{number}]", None)
+    webhooks = [_read_webhook(each, where) for each, where in _items(said, "webhooks", place)]
+    classifiers = [_read_classifier(each, where) for each, where in _items(said, "classifiers", place)]
+    if not isinstance(said.get("llm"), str | None):
+        raise FlowTestError(f"{place}.llm must be a text")
     failing = frozenset(name for name in ("airtime", "email") if said.get(name) == "fails")
-    return SaidAnswers(lists["webhooks"], lists["classifiers"], said.get("llm"), failing)
+    return SaidAnswers(webhooks, classifiers, said.get("llm"), failing)
+
+
+def _read_webhook(given: object, place: str) -> Mapping[str, Any]:
+    webhook = _object(given, place, {"url", "status", "body"})
+    status = webhook.get("status", 200)
+    if isinstance(status, bool) or not isinstance(status, int) or not 0 <= status <= LARGEST_STATUS:
+        raise FlowTestError(f"{place}.status must be a number from 0 to {LARGEST_STATUS}")
+    return webhook
+
+
+def _read_classifier(given: object, place: str) -> Mapping[str, Any]:
+    classifier = _object(given, place, {"name", "intents"})
+    for each, where in _items(classifier, "intents", place):
+        confidence = _object(each, where, {"name", "confidence"}).get("confidence")
+        if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
+            raise FlowTestError(f"{where}.confidence must be a number from 0 to 1")
+        if not isinstance(each.get("name"), str):
+            raise FlowTestError(f"{where}.name must be a text")
+    return classifier
+
+
+def _items(given: Mapping[str, Any], part: str, place: str) -> Iterator[tuple[Any, str]]:
+    """What a list has, each with its place."""
+    listed = _list(given.get(part) or [], f"{place}.{part}", MOST_STEPS)
+    return ((each, f"{place}.{part}[{number}]") for number, each in enumerate(listed))
 
 
 def _object(given: object, place: str, known: set[str] | None) -> Mapping[str, Any]:

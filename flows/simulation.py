@@ -198,7 +198,8 @@ class SaidAnswers:
         said = next(fits, None)
         if said is None:
             raise ServiceError(NO_ANSWER)
-        return Classification([(str(each["name"]), Decimal(str(each["confidence"]))) for each in said["intents"]])
+        intents = said.get("intents") or ()
+        return Classification([(str(each["name"]), Decimal(str(each["confidence"]))) for each in intents])
 
     def respond(self, llm: Llm, instructions: str, text: str) -> LlmReply:
         """The answer of every model; raises ServiceError."""

@@ -5,7 +5,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, FromClause, Table, literal, or_, select, union_all
+from sqlalchemy import ColumnElement, FromClause, Table, func, literal, or_, select, union_all
 
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
@@ -14,16 +14,16 @@ from persistence.sql.names import name_some
 from persistence.tables.campaigns import campaign, campaign_event, trigger, trigger_group
 from persistence.tables.channels import channel
 from persistence.tables.contacts import field, group, topic
-from persistence.tables.flows import flow
+from persistence.tables.flows import flow, flow_draft
 from persistence.tables.messages import broadcast, broadcast_group, label
 from persistence.tables.service import global_value
 
 CAMPAIGN, TRIGGER, FLOW, GROUP, BROADCAST = "campaign", "trigger", "flow", "group", "broadcast"
 """The types of records that use others."""
 DEFINITION, EVENT, QUERY, CONTACTS, EXCLUDED = "definition", "event", "query", "contacts", "excluded"
-CONDITION, START = "condition", "start"
-"""How they do: in a flow's definition, in events of a campaign, in a group's query, for their contacts or for those
-that are left out, as a condition of a trigger, and as what a trigger starts."""
+CONDITION, START, DRAFT = "condition", "start", "draft"
+"""How they do: in a flow's definition or its newest draft, in events of a campaign, in a group's query, for their
+contacts or for those that are left out, as a condition of a trigger, and as what a trigger starts."""
 NAME_LENGTH = 64
 
 
@@ -41,9 +41,9 @@ class Usage(NamedTuple):
     @property
     def told(self) -> str:
         """As sentences name it."""
-        return (
-            f'the {self.name} of the flow "{self.flow}"' if self.type == TRIGGER else f'the {self.type} "{self.name}"'
-        )
+        if self.type == TRIGGER:
+            return f'the {self.name} of the flow "{self.flow}"'
+        return f'the draft of the flow "{self.name}"' if self.how == DRAFT else f'the {self.type} "{self.name}"'
 
     @property
     def shown(self) -> dict[str, Any]:
@@ -122,10 +122,27 @@ def names_field(query: str | None, key: str) -> bool:
 def _in_definitions(tx: Transaction, used: Used) -> Iterator[Usage]:
     columns = (flow.c.uuid, flow.c.name, flow.c.is_archived, flow.c.dependencies)
     rows = tx.execute(select(*columns).where(flow.c.workspace_id == used.workspace_id))
-    identity = "key" if used.kind in BY_KEY else "uuid"
     for uuid, name, is_archived, dependencies in rows:
-        if any((each["type"], each.get(identity)) == (used.kind, used.reference) for each in dependencies):
+        if _names(dependencies, used):
             yield Usage(FLOW, uuid, name, DEFINITION, is_archived)
+
+
+def _in_drafts(tx: Transaction, used: Used) -> Iterator[Usage]:
+    """The newest draft of each flow counts."""
+    rows = flow_draft.c
+    newest = select(func.max(rows.id)).where(rows.workspace_id == used.workspace_id).group_by(rows.flow_id)
+    columns = (flow.c.uuid, flow.c.name, flow.c.is_archived, rows.dependencies)
+    of_it = (flow.c.id == rows.flow_id) & (flow.c.workspace_id == rows.workspace_id)
+    found = select(*columns).select_from(flow_draft.join(flow, of_it))
+    mine = (rows.workspace_id == used.workspace_id) & rows.id.in_(newest)
+    for uuid, name, is_archived, dependencies in tx.execute(found.where(mine)):
+        if _names(dependencies, used):
+            yield Usage(FLOW, uuid, name, DRAFT, is_archived)
+
+
+def _names(dependencies: Sequence[Mapping[str, Any]], used: Used) -> bool:
+    identity = "key" if used.kind in BY_KEY else "uuid"
+    return any((each["type"], each.get(identity)) == (used.kind, used.reference) for each in dependencies)
 
 
 def _campaigns(tx: Transaction, used: Used, how: str, condition: ColumnElement[bool]) -> Iterator[Usage]:
@@ -206,13 +223,13 @@ def _waiting_for_group(tx: Transaction, used: Used) -> Iterator[Usage]:
 
 Find = Callable[[Transaction, Used], Iterator[Usage]]
 KINDS: Mapping[str, tuple[Table, Sequence[Find]]] = {
-    "group": (group, (_campaigns_of_group, _triggers_of_group, _waiting_for_group, _in_definitions)),
-    "field": (field, (_campaigns_by_field, _groups_by_query, _in_definitions)),
-    "label": (label, (_in_definitions,)),
-    "topic": (topic, (_in_definitions,)),
-    "global": (global_value, (_in_definitions,)),
-    "flow": (flow, (_campaigns_by_flow, _triggers_of_flow, _in_definitions)),
-    "channel": (channel, (_triggers_of_channel, _in_definitions)),
+    "group": (group, (_campaigns_of_group, _triggers_of_group, _waiting_for_group, _in_definitions, _in_drafts)),
+    "field": (field, (_campaigns_by_field, _groups_by_query, _in_definitions, _in_drafts)),
+    "label": (label, (_in_definitions, _in_drafts)),
+    "topic": (topic, (_in_definitions, _in_drafts)),
+    "global": (global_value, (_in_definitions, _in_drafts)),
+    "flow": (flow, (_campaigns_by_flow, _triggers_of_flow, _in_definitions, _in_drafts)),
+    "channel": (channel, (_triggers_of_channel, _in_definitions, _in_drafts)),
 }
 """The kinds of records that others use, and how those are found."""
 BY_KEY = frozenset({"field", "global"})

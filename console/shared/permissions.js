@@ -35,6 +35,8 @@ export const PERMISSIONS = {
   create_flow_start: editors,
   act_on_flow_starts: editors,
   write_flow_revision: editors,
+  run_simulation: editors,
+  run_flow_tests: editors,
   write_flow: editors,
   act_on_flows: editors,
   read_definitions: [...staff, "surveyor"],

@@ -35,7 +35,9 @@ CONSOLE = "/"
 UPLOAD_PATHS = frozenset({"/api/v2/media.json", "/api/v2/contact_imports.json"})
 LARGER_BODIES = {
     "/api/v2/definitions.json": 8 * 1024**2,
-    **dict.fromkeys(("/api/v2/flow_issues.json", "/api/v2/flow_revisions.json"), 2 * 1024**2),
+    **dict.fromkeys(
+        ("/api/v2/flow_issues.json", "/api/v2/flow_revisions.json", "/api/v2/flow_tests.json"), 2 * 1024**2
+    ),
     "/api/v2/simulations.json": 4 * 1024**2,
 }
 """Bytes of JSON that some operations accept, if that is more than the others do: files of a whole workspace's flows,

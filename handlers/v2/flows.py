@@ -1,5 +1,5 @@
 """`/api/v2/flows.json`, `flow_actions.json`, `flow_figures.json`, `flow_issues.json`, `flow_results.json`,
-`flow_revisions.json`, `flow_starts.json`, `flow_start_actions.json` and `simulations.json`.
+`flow_revisions.json`, `flow_starts.json`, `flow_start_actions.json`, `flow_tests.json` and `simulations.json`.
 """
 
 from typing import Any
@@ -9,6 +9,7 @@ from handlers.answers import Answer, ListAnswer, as_json, changed_record, create
 from handlers.request import Request
 from persistence import figures
 from persistence.definitions.checking import check_definition
+from persistence.definitions.drafts import list_drafts, publish_draft, read_draft, save_draft
 from persistence.definitions.editing import change_from_form, create_from_form, save_from_form
 from persistence.errors import InvalidInput, NothingFound, RecordMissing
 from persistence.flow_starts.batches import interrupt_starts
@@ -23,6 +24,7 @@ from persistence.flows.records import (
     restore_flow,
 )
 from persistence.flows.simulations import simulate
+from persistence.flows.testing import play_from_form
 from persistence.flows.writes import list_revisions, read_revision
 from persistence.runs.results import Asked
 from persistence.runs.results import read_flow_results as read_results
@@ -63,38 +65,52 @@ def act_on_flows(request: Request) -> Answer:
     return no_content()
 
 
-def read_flow_revisions(request: Request, *, uuid: str, number: int | None = None) -> Answer:
-    flow_id = find_flow(request.tx, request.workspace.id, uuid)
+def read_flow_revisions(request: Request, *, uuid: str, number: int | None = None, draft: str | None = None) -> Answer:
+    tx, workspace_id = request.tx, request.workspace.id
+    if number is not None and draft is not None:
+        raise InvalidInput.across("Ask for the definition of either a revision or a draft.")
+    flow_id = find_flow(tx, workspace_id, uuid)
     if flow_id is None:
         raise RecordMissing
-    definition = None
+    definition = None if draft is None else read_draft(tx, workspace_id, flow_id, draft)
     if number is not None:
         try:
-            definition = read_revision(request.tx, request.workspace.id, flow_id, int(number))
+            definition = read_revision(tx, workspace_id, flow_id, int(number))
         except DefinitionError as error:
             raise RecordMissing from error
-    revisions = list_revisions(request.tx, request.workspace.id, flow_id)
-    return as_json(200, {"revisions": revisions, "definition": definition})
+    found = {"revisions": list_revisions(tx, workspace_id, flow_id), "drafts": list_drafts(tx, workspace_id, flow_id)}
+    return as_json(200, {**found, "definition": definition})
 
 
 def write_flow_revision(request: Request, *, uuid: str) -> Answer:
-    saved = save_from_form(
-        request.tx,
-        request.workspace,
-        uuid,
-        request.body,
-        user_id=request.credentials.user_id,
-        networks=request.settings.webhook_allowed_networks,
-        areas=request.areas,
-    )
-    issues = [each.to_json() for each in saved.found]
-    return as_json(201 if saved.is_new else 200, {"revision": saved.record, "issues": issues})
+    tx, workspace, body = request.tx, request.workspace, request.body
+    known: dict[str, Any] = {
+        "user_id": request.credentials.user_id,
+        "networks": request.settings.webhook_allowed_networks,
+    }
+    draft, tests = None, None
+    if body.get("draft"):
+        made = save_draft(tx, workspace, uuid, body, **known)
+        draft, revision, is_new, found = made.record, made.revision, made.is_new, made.found
+    elif body.get("publish") is not None:
+        saved, played = publish_draft(tx, workspace, uuid, body, **known, areas=request.areas)
+        revision, is_new, found, tests = saved.record, saved.is_new, saved.found, played.to_json()
+    else:
+        saved = save_from_form(tx, workspace, uuid, body, **known, areas=request.areas)
+        revision, is_new, found = saved.record, saved.is_new, saved.found
+    issues = [each.to_json() for each in found]
+    shown = {"revision": revision, "draft": draft, "issues": issues, "tests": tests}
+    return as_json(201 if is_new else 200, shown)
 
 
 def check_flow(request: Request) -> Answer:
     networks = request.settings.webhook_allowed_networks
-    found = check_definition(request.tx, request.workspace, request.body["definition"], networks)
+    found = check_definition(request.tx, request.workspace, request.body["definition"], networks).found
     return as_json(200, {"issues": [each.to_json() for each in found]})
+
+
+def run_flow_tests(request: Request) -> Answer:
+    return as_json(200, play_from_form(request.tx, request.workspace, request.body).to_json())
 
 
 def run_simulation(request: Request) -> Answer:

@@ -100,24 +100,34 @@ class TrialAssets(ImportedAssets):
         return known
 
 
+@dataclass(frozen=True, slots=True)
+class CheckedDefinition:
+    """What is wrong with a definition, and what else its inspection told; that is None if it cannot be read."""
+
+    found: Sequence[FoundInFlow]
+    inspection: Inspection | None
+
+
 def check_definition(
     tx: Transaction, workspace: Workspace, definition: Mapping[str, Any], networks: Networks = None
-) -> list[FoundInFlow]:
+) -> CheckedDefinition:
     """What `check_import` would find in one definition. It only reads."""
     tx.may_pause()
     assets = TrialAssets(tx, workspace)
     try:
         flow = load(definition, resolve=assets.resolve)
     except DefinitionError:
-        return [FoundInFlow(str(definition.get("name") or ""), each) for each in list_findings(definition)]
+        name = str(definition.get("name") or "")
+        return CheckedDefinition([FoundInFlow(name, each) for each in list_findings(definition)], None)
     assets.add_flow(flow.uuid, (flow.uuid, flow.name))
     for each in find_references(flow).found:
         if each.reference.kind in MADE_BY_KEY:
             assets.expect(each.reference.kind, each.reference.identity)
-    found = [FoundInFlow(flow.name, each) for each in list_findings_of(flow, inspect(flow, assets))]
+    inspection = inspect(flow, assets)
+    found = [FoundInFlow(flow.name, each) for each in list_findings_of(flow, inspection)]
     report = ImportReport(flows=[{"uuid": flow.uuid, "name": flow.name, "issues": []}])
     tell_private(report, [flow.raw], networks or ())
-    return [*found, *_list_private(report)]
+    return CheckedDefinition([*found, *_list_private(report)], inspection)
 
 
 def _list_private(report: ImportReport) -> Iterator[FoundInFlow]:

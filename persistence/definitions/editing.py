@@ -39,6 +39,7 @@ AREAS_OF_MADE = {
 }
 """What a definition creates when it is stored, by the area of tokens that may."""
 NO_RECORD: dict[str, Any] = {"number": NO_REVISION}
+ONE_OF_THREE = "Send either a definition, or the number of an earlier revision to restore, or a draft to publish."
 UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
@@ -74,17 +75,35 @@ def save_from_form(
     tx.may_pause()
     hold_workspace(tx, workspace.id)
     flow_id = require_unarchived(tx, workspace.id, uuid)
-    field = "restore" if body.get("definition") is None else "definition"
-    if (body.get("restore") is None) == (field == "restore"):
-        raise InvalidInput.across("Send either a definition, or the number of an earlier revision to restore.")
+    given, field = body.get("definition"), "definition"
+    if (given is None) == (body.get("restore") is None):
+        raise InvalidInput.across(ONE_OF_THREE)
+    if given is None:
+        given, field = _read_revision(tx, workspace.id, flow_id, body["restore"]), "restore"
+    return save_definition_of(
+        tx, workspace, uuid, given, body["based_on"], field, user_id=user_id, networks=networks, areas=areas
+    )
+
+
+def save_definition_of(
+    tx: Transaction,
+    workspace: Workspace,
+    uuid: str,
+    given: Mapping[str, Any],
+    based_on: int,
+    field: str,
+    *,
+    user_id: int | None,
+    networks: Networks = None,
+    areas: Areas = None,
+) -> SavedRevision:
+    """`save_from_form` with a definition that is in hand, or was named in another field. The workspace is held."""
+    flow_id = require_unarchived(tx, workspace.id, uuid)
     [newest] = list_revisions(tx, workspace.id, flow_id, 1) or [NO_RECORD]
-    if body["based_on"] != newest["number"]:
-        raise Superseded(_tell_newest(newest))
+    if based_on != newest["number"]:
+        raise Superseded(tell_newest(newest))
     row = tx.execute(select(flow.c.name, flow.c.type).where(flow.c.id == flow_id)).one()
     try:
-        given = body.get("definition")
-        if given is None:
-            given = _read_revision(tx, workspace.id, flow_id, body["restore"])
         definition = load(given)
     except DefinitionError as error:
         raise InvalidInput.on(field, str(error), "wrong_form") from error
@@ -159,6 +178,19 @@ def require_unarchived(tx: Transaction, workspace_id: int, uuid: str) -> int:
     return flow_id
 
 
+def tell_newest(newest: Mapping[str, Any]) -> str:
+    """Which revision of a flow is the newest, and who saved it when."""
+    if newest["number"] == NO_REVISION:
+        return "This flow has no revision yet: begin with 0."
+    saving = tell_saving(newest["created_on"], newest["created_by"])
+    return f"The newest revision of this flow is {newest['number']}, {saving}."
+
+
+def tell_saving(when: str, by: Mapping[str, Any] | None) -> str:
+    """When something was saved, and by whom, if that is known."""
+    return f"saved on {when}" + (f" by {by['name'] or by['email']} ({by['email']})" if by else "")
+
+
 def renew_uuids(original: Flow) -> dict[str, Any]:
     """The definition of a flow with new UUIDs for all that belongs to it: itself, nodes, actions, exits, categories and
     cases, wherever they are named. Two flows may not share them, because results and translations go by them.
@@ -219,14 +251,6 @@ def _read_revision(tx: Transaction, workspace_id: int, flow_id: int, number: int
         return read_revision(tx, workspace_id, flow_id, number)
     except DefinitionError as error:
         raise InvalidInput.on("restore", f"There is no revision {number}.", "unknown_reference") from error
-
-
-def _tell_newest(newest: Mapping[str, Any]) -> str:
-    if newest["number"] == NO_REVISION:
-        return "This flow has no revision yet: begin with 0."
-    by = newest["created_by"]
-    person = f" by {by['name'] or by['email']} ({by['email']})" if by else ""
-    return f"The newest revision of this flow is {newest['number']}, saved on {newest['created_on']}{person}."
 
 
 def _as_file(definition: Mapping[str, Any]) -> dict[str, Any]:

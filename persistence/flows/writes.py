@@ -76,7 +76,7 @@ def save_definition(
         return True
     row = tx.execute(select(flow).where(mine).with_for_update(key_share=True)).one()
     newest = row.definition_revision
-    is_new = not _says_the_same(_read_newest(tx, workspace_id, flow_id, newest), definition.raw)
+    is_new = not says_the_same(_read_newest(tx, workspace_id, flow_id, newest), definition.raw)
     found = _describe_findings(definition, inspection, flow_id)
     values = _describe(definition) | found | {"is_archived": False}
     if is_new:
@@ -148,6 +148,13 @@ def list_revisions(tx: Transaction, workspace_id: int, flow_id: int, limit: int 
     ]
 
 
+def says_the_same(stored: object, given: Mapping[str, Any]) -> bool:
+    """Whether definitions are equal apart from the number of their revision."""
+    if not isinstance(stored, dict):
+        return False
+    return bool(orjson.loads(orjson.dumps({**given, "revision": 0})) == {**stored, "revision": 0})
+
+
 def _add_revision(
     tx: Transaction, workspace_id: int, flow_id: int, number: int, definition: Flow, user_id: int | None
 ) -> None:
@@ -163,13 +170,6 @@ def _read_newest(tx: Transaction, workspace_id: int, flow_id: int, number: int) 
         return None if number == NO_REVISION else read_revision(tx, workspace_id, flow_id, number)
     except DefinitionError:
         return None
-
-
-def _says_the_same(stored: object, given: Mapping[str, Any]) -> bool:
-    """Whether definitions are equal apart from the number of their revision."""
-    if not isinstance(stored, dict):
-        return False
-    return bool(orjson.loads(orjson.dumps({**given, "revision": 0})) == {**stored, "revision": 0})
 
 
 def _describe(definition: Flow) -> dict[str, Any]:

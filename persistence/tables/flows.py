@@ -95,6 +95,28 @@ flow_revision = numbered_table(
 changed once stored."""
 
 
+class FlowDraftColumns(RecordColumns):
+    flow_id: Named[int] = Column(BigId, ForeignKey("flow.id"))
+    based_on: Named[int] = Column(Integer)
+    spec_version: Named[str] = Column(String(16))
+    definition: Named[str] = Column(Text)
+    dependencies: Named[Any] = Column(Json, nullable=False)
+    created_by_id: Named[int | None] = Column(Integer)
+    created_on: Named[datetime] = Column(UtcDateTime)
+    saved_on: Named[datetime] = Column(UtcDateTime)
+
+
+flow_draft = numbered_table(
+    "flow_draft",
+    FlowDraftColumns,
+    Index("ix_flow_draft_flow", "workspace_id", "flow_id", "id"),
+    info=policy(SET_UP, refers={"created_by_id": "app_user"}),
+)
+"""Definitions that people have saved and that no contact gets, newest last. They began with the revision `based_on`.
+Each save of a draft has a UUID of its own: by it a client says what it has seen. What somebody saves soon after their
+own draft replaces it; `created_on` is then still the time of the first."""
+
+
 class FlowColumns(NamedRecordColumns):
     type: Named[str] = Column(String(10))
     base_language: Named[str] = Column(String(4), default="und")

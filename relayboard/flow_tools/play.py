@@ -19,6 +19,7 @@ from flows.simulation import CHANNEL, DIAL, MESSAGE, Simulation
 from persistence.contacts.urns import environment_of
 from persistence.database import Transaction
 from persistence.flows.assets import load_asset_rows
+from persistence.flows.simulations import OPTIONS
 from persistence.workspaces.records import Workspace
 from relayboard.refusal import CommandFailed
 
@@ -86,7 +87,8 @@ def play_tests(source: str, content: ExportFile, lent: Lent | None) -> list[Play
             flow = load(definition) if tests else None
             for test in tests:
                 assert flow is not None
-                played.append(Played(name, test.name, play_test(test, flow, assets, SYSTEM_CLOCK, environment)))
+                failures = play_test(test, flow, assets, SYSTEM_CLOCK, environment, options=OPTIONS)
+                played.append(Played(name, test.name, failures))
         except (FlowTestError, DefinitionError) as error:
             raise CommandFailed(f"{source}: {name}: {error}") from error
     return played

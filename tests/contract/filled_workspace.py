@@ -95,6 +95,11 @@ FIXED: Mapping[tuple[str, str], Any] = {
         '{"uuid": "c2a7b6f0-3f19-4d53-9f39-77a0f4a1a111", "name": "Registration", "spec_version": "14.4.2", '
         '"language": "eng", "type": "messaging", "nodes": []}'
     ),
+    ("flow_draft", "definition"): (
+        '{"uuid": "c2a7b6f0-3f19-4d53-9f39-77a0f4a1a111", "name": "Registration", "spec_version": "14.4.2", '
+        '"language": "eng", "type": "messaging", "nodes": []}'
+    ),
+    ("flow_draft", "dependencies"): [],
     ("flow_run", "results"): {},
     ("flow_run", "status"): "waiting",
     ("flow_session", "session_type"): "message",

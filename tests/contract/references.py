@@ -119,6 +119,7 @@ PARAMETERS: Mapping[str, Forms] = {
     "data_requests.contact": (by_text("data_request", "contact_uuid", UNKNOWN_UUID),),
     "email": (BY_EMAIL,),
     "flow": FLOW,
+    "flow_revisions.draft": NOTHING,  # drafts are found within their flow, which has its wall
     "flow_results.field": NOTHING,  # it needs the flow: see tests/handlers/v2/test_figures.py
     "flow_uuid": (by_uuid("flow"),),
     "group": GROUP,
@@ -184,6 +185,8 @@ FIELDS: Mapping[str, Forms] = {
         NOTHING,
     ),
     **dict.fromkeys(("flow_revisions.based_on", "flow_revisions.definition", "flow_revisions.restore"), NOTHING),
+    **dict.fromkeys(("flow_revisions.based_on_draft", "flow_revisions.publish"), NOTHING),  # see above
+    **dict.fromkeys(("flow_revisions.tests", "flow_tests.definition", "flow_tests.first"), NOTHING),
     "flow_uuid": (by_uuid("flow"),),
     "flows": (by_uuid("flow"),),
     "flows.copy_of": (by_uuid("flow"),),

@@ -44,6 +44,7 @@ MAY = {
         "administrator editor": (
             "act_on_broadcasts act_on_contact_import act_on_deliveries act_on_messages check_channel create_broadcast "
             "act_on_campaigns act_on_flow_starts act_on_flows check_flow write_flow_revision run_simulation write_flow "
+            "run_flow_tests "
             "create_export create_flow_start create_optin create_resthook_subscriber delete_broadcast "
             "delete_campaign_event delete_contact delete_field delete_global delete_group delete_label "
             "delete_resthook_subscriber "

@@ -233,6 +233,9 @@ FLOWS = Scenario(
         "change": post(f"{V2}/flows.json", {"name": "Registration"}, uuid="{flow}"),
         "copy": post(f"{V2}/flows.json", {"name": "Registration", "copy_of": "{flow}"}),
         "save": post(f"{V2}/flow_revisions.json", {"based_on": 2, "definition": "{third}"}, uuid="{flow}"),
+        "draft": post(
+            f"{V2}/flow_revisions.json", {"based_on": 2, "draft": True, "definition": "{third}"}, uuid="{flow}"
+        ),
         "restore revision": post(f"{V2}/flow_revisions.json", {"based_on": 2, "restore": 1}, uuid="{flow}"),
         "import": post(f"{V2}/definitions.json", {"document": "{file}"}),
         "label": act_on_flow("label", label="New"),

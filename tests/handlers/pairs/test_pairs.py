@@ -31,7 +31,7 @@ NEAR = 2
 """A write meets itself and the next ones; of those that stand further away every second one."""
 UPLOADS = {("post", "/api/v2/media.json"), ("post", "/api/v2/contact_imports.json")}
 """A pair of these is made of bytes rather than of JSON."""
-STORES_NOTHING = {("post", "/api/v2/flow_issues.json"), ("post", "/api/v2/simulations.json")}
+STORES_NOTHING = {("post", f"/api/v2/{name}.json") for name in ("flow_issues", "flow_tests", "simulations")}
 
 
 class Clients:
