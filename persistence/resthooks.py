@@ -81,6 +81,8 @@ SUBSCRIBERS = ListSpec(
 )
 
 KEPT_FOR = timedelta(hours=48)
+SUBSCRIBERS_PER_WORKSPACE = 250
+"""Each event of a resthook is delivered to all of its own."""
 EVENT = "resthook"
 CONTENT_TYPE = "application/json"
 
@@ -146,7 +148,8 @@ def create_subscriber(
     tx: Transaction, workspace_id: int, slug: str, target_url: str, *, allowed_networks: Networks = ()
 ) -> int:
     """Subscribe a URL to a resthook; returns the subscriber's id. Raises InvalidInput for an unknown resthook, a bad
-    URL, a URL with a private address outside `allowed_networks`, and a URL that is subscribed already.
+    URL, a URL with a private address outside `allowed_networks`, and a URL that is subscribed already; LimitReached at
+    the workspace's limit.
     """
     resthook_id = must_exist(find_resthook(tx, workspace_id, slug), "resthook", slug)
     target_url = check_webhook_url(target_url, "target_url", allowed_networks)
@@ -154,6 +157,7 @@ def create_subscriber(
     same = select(rows.id).where(rows.resthook_id == resthook_id, rows.target_url == target_url)
     if tx.execute(same).first() is not None:
         raise InvalidInput.across("This URL is already subscribed.")
+    check_room(tx, workspace_id, resthook_subscriber, rows.resthook_id.is_not(None), limit=SUBSCRIBERS_PER_WORKSPACE)
     secret = {"webhook_secret": new_webhook_secret(), "created_on": tx.now}
     subscriber_id = tx.insert(
         resthook_subscriber, workspace_id=workspace_id, resthook_id=resthook_id, target_url=target_url, **secret

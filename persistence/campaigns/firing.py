@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, String, case, select, update
+from sqlalchemy import ColumnElement, Row, String, case, func, select, update
 
 from persistence.broadcasts.expansion import Wording, Writer
 from persistence.campaigns.fires import (
@@ -27,7 +27,7 @@ from persistence.campaigns.records import CAMPAIGN_EVENTS, RELATIVE_NAME, SYSTEM
 from persistence.contacts.audience import Audience
 from persistence.database import Transaction
 from persistence.deletions import CAMPAIGN_EVENT, note_deleted
-from persistence.errors import InvalidInput, RecordMissing, Refused
+from persistence.errors import InvalidInput, LimitReached, RecordMissing, Refused
 from persistence.fields import create_field, find_key
 from persistence.flow_starts.flow_starts import CAMPAIGN, NewStart, create_start
 from persistence.flows.records import require_active_flow
@@ -59,6 +59,7 @@ its attempts.
 UNIT_LETTERS = {"minutes": "M", "hours": "H", "days": "D", "weeks": "W"}
 UNITS = {letter: word for word, letter in UNIT_LETTERS.items()}
 
+EVENTS_PER_CAMPAIGN = 250
 DATE_TYPE = "datetime"
 NO_DATE = "This field is not a date field."
 ONE_OF_TWO = "Give either a message or a flow."
@@ -287,7 +288,13 @@ def read_message(workspace: Workspace, given: str | Mapping[str, str]) -> tuple[
 
 
 def create_campaign_event(tx: Transaction, workspace_id: int, campaign_id: int, form: EventForm) -> int:
-    """Create an event, whose contacts a worker schedules soon; returns its id."""
+    """Create an event, whose contacts a worker schedules soon; returns its id. Raises LimitReached at the limit of the
+    campaign.
+    """
+    rows = campaign_event.c
+    theirs = (rows.workspace_id == workspace_id) & (rows.campaign_id == campaign_id) & ~rows.is_deleted
+    if tx.execute(select(func.count()).select_from(campaign_event).where(theirs)).scalar_one() >= EVENTS_PER_CAMPAIGN:
+        raise LimitReached(f"A campaign has at most {EVENTS_PER_CAMPAIGN} events: delete those that are not needed.")
     times = {"created_on": tx.now, "timed_on": tx.now}
     event_id = tx.insert(campaign_event, workspace_id=workspace_id, campaign_id=campaign_id, **asdict(form), **times)
     request_passes(tx, workspace_id, campaign_event.c.id == event_id, is_retimed=True)

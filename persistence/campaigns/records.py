@@ -12,12 +12,14 @@ from persistence.lists import Condition, ListQuery, ListSpec, equals, one_of, wi
 from persistence.pages import Order
 from persistence.records import Record, optional
 from persistence.sql.columns import is_uuid
-from persistence.sql.names import find_all_called, find_id, free_name, is_called, name_some, require_id
+from persistence.sql.names import check_room, find_all_called, find_id, free_name, is_called, name_some, require_id
 from persistence.tables.campaigns import CAMPAIGN_REF, campaign, campaign_event
 from persistence.tables.contacts import field, group
 from persistence.tables.flows import FLOW_REF, flow
 from persistence.workspaces.records import hold_workspace
 
+CAMPAIGNS_PER_WORKSPACE = 1000
+"""Archived ones do not count."""
 CAMPAIGN_RECORD = Record(
     {
         "uuid": campaign.c.uuid,
@@ -121,9 +123,12 @@ def find_any_group(tx: Transaction, workspace_id: int, reference: str, *, field:
 
 
 def create_campaign(tx: Transaction, workspace_id: int, name: str, group_id: int) -> int:
-    """Create a campaign for a group; returns its id. Raises InvalidInput for a bad or taken name."""
+    """Create a campaign for a group; returns its id. Raises InvalidInput for a bad or taken name, LimitReached at the
+    workspace's limit.
+    """
     hold_workspace(tx, workspace_id)
     naming = free_name(tx, workspace_id, campaign, name, ~campaign.c.is_archived)
+    _check_room(tx, workspace_id)
     return tx.insert(campaign, workspace_id=workspace_id, group_id=group_id, created_on=tx.now, **naming)
 
 
@@ -180,7 +185,8 @@ def put_away_campaign(tx: Transaction, workspace_id: int, campaign_id: int) -> N
 
 def restore_campaign(tx: Transaction, workspace_id: int, campaign_id: int, group_id: int | None = None) -> None:
     """Restores an archived campaign, for another group if one is given: its events are scheduled anew, for times from
-    now on. Raises InvalidInput if its name is taken, its group was deleted, or what its events need is missing.
+    now on. Raises InvalidInput if its name is taken, its group was deleted, or what its events need is missing, and
+    LimitReached.
     """
     hold_workspace(tx, workspace_id)
     mine = (campaign.c.workspace_id == workspace_id) & (campaign.c.id == campaign_id)
@@ -193,10 +199,15 @@ def restore_campaign(tx: Transaction, workspace_id: int, campaign_id: int, group
         raise InvalidInput.on("group", f'The group of "{name}" was deleted: give another one.', "required")
     free_name(tx, workspace_id, campaign, name, ~campaign.c.is_archived, field="campaigns")
     _require_what_events_need(tx, workspace_id, campaign_id)
+    _check_room(tx, workspace_id)
     former = {"former_group_uuid": None, "former_group_name": None}
     tx.execute(update(campaign).where(mine).values(is_archived=False, group_id=group_id, **former))
     drop_past_fires(tx, workspace_id, campaign_id)
     request_passes(tx, workspace_id, campaign.c.id == campaign_id, is_retimed=True)
+
+
+def _check_room(tx: Transaction, workspace_id: int) -> None:
+    check_room(tx, workspace_id, campaign, ~campaign.c.is_archived, limit=CAMPAIGNS_PER_WORKSPACE)
 
 
 def _require_what_events_need(tx: Transaction, workspace_id: int, campaign_id: int) -> None:
