@@ -142,3 +142,9 @@ export function languageName(code) {
   const name = isCode ? new Intl.DisplayNames([language.value], { type: "language", fallback: "none" }).of(code) : undefined;
   return name ? name.charAt(0).toLocaleUpperCase(language.value) + name.slice(1) : code;
 }
+
+/** A language as browsers know it; nothing where they know none. @param {string | undefined} code three letters, as in contacts */
+export function languageTag(code) {
+  const [tag] = code && /^[a-z]{3}$/.test(code) && code !== "und" ? Intl.getCanonicalLocales(code) : [];
+  return tag;
+}

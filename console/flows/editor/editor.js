@@ -14,6 +14,7 @@ import { searchText } from "../node_content.js";
 import { Board, placeOn } from "./board.js";
 import { commandsFor } from "./commands.js";
 import { ConflictDialog, ConnectDialog, kindItems, PlaceMenu, PublishDialog } from "./dialogs.js";
+import { FlowTranslations } from "./forms/translations.js";
 import { StepList } from "./list.js";
 import { begin, change, findNode, positionOf, redone, selecting, undone } from "./model.js";
 import { StepPanel } from "./panel.js";
@@ -25,6 +26,7 @@ import { useIssues, useKeeping, useSaving } from "./saving.js";
  * @typedef {{kind: "connect", node: string, exit?: string} | {kind: "publish"} | {kind: "conflict", theirs: import("./saving.js").Newest} | {kind: "place", at: {x: number, y: number}, label: string, items: {text: string, onPick: () => void}[]} | null} Asked
  */
 
+const VIEWS = /** @type {const} */ (["surface", "list", "translations"]);
 /** Where a list is of more use than a surface. */
 const NARROW = "(max-width: 700px)";
 const LISTS = /** @type {const} */ (["channels", "fields", "flows", "globals", "groups", "labels", "optins", "templates", "topics", "users"]);
@@ -58,7 +60,8 @@ export function FlowEditor(opened) {
   const [sought, setSought] = useState("");
   const [path] = useState(/** @type {string[]} */ ([]));
   const workspace = useWorkspace();
-  const isList = (query.view ?? (matchMedia(NARROW).matches ? "list" : "surface")) === "list";
+  const view = VIEWS.find((each) => each === query.view) ?? (matchMedia(NARROW).matches ? "list" : "surface");
+  const isList = view === "list";
   const boxes = useBoxes(definition);
   const notKept = useKeeping(flow.uuid, base, definition);
   const { issues, problem: notChecked } = useIssues(definition);
@@ -110,10 +113,12 @@ export function FlowEditor(opened) {
   const texts = useMemo(() => (words.length > 0 ? definition.nodes.map((node) => ({ uuid: node.uuid, text: searchText(node, definition.localization) })) : []), [definition, words.length > 0]);
   const found = texts.filter(({ text }) => words.every((each) => text.includes(each))).map(({ uuid }) => uuid);
   const next = (/** @type {number} */ step) => found.length > 0 && reveal(found[(found.indexOf(selection[0] ?? "") + step + found.length) % found.length]);
+  /** @type {import("./model.js").OnChange} */
+  const onForm = (next, label, field) => edit(label, next, { field });
   const node = selection.length === 1 ? findNode(definition, selection[0]) : undefined;
   const panel = node && isOpen && html`<${StepPanel} key=${node.uuid} definition=${definition} node=${node} workspace=${workspace} issues=${issues.filter((each) => each.node_uuid === node.uuid)}
-    onChange=${(/** @type {Definition} */ next, /** @type {import("./model.js").Label} */ label, /** @type {string} */ field) => edit(label, next, { field })}
-    onOpen=${reveal} onClose=${() => (setIsOpen(false), focus(node.uuid, []))} isInline=${isList} />`;
+    onChange=${onForm} onOpen=${reveal}
+    onClose=${() => (setIsOpen(false), focus(node.uuid, []))} isInline=${isList} />`;
   const itemsFor = (/** @type {import("./model.js").FlowNode} */ { uuid }) => [
     { text: t("flow_editor.enter_here"), onPick: () => commands.enter(uuid) },
     { text: t("flow_editor.connect"), onPick: () => setAsked({ kind: "connect", node: uuid }) },
@@ -138,9 +143,10 @@ export function FlowEditor(opened) {
       <span role="status">${words.length > 0 && t("flows.nodes_found", { count: number(found.length), total: number(definition.nodes.length) })}</span>
       <span class="grows"></span>
       <${Issues} definition=${definition} issues=${issues} problem=${notChecked} onOpen=${(/** @type {string} */ uuid) => (reveal(uuid), setIsOpen(true))} />
-      <button type="button" aria-pressed=${isList} onClick=${() => go(["flows", flow.uuid, "edit"], { view: isList ? "surface" : "list" }, { replace: true })}>${t("flows.as_list")}</button>
+      ${/** @type {const} */ (["list", "translations"]).map((each) => html`<button key=${each} type="button" aria-pressed=${view === each} onClick=${() => go(["flows", flow.uuid, "edit"], { view: view === each ? "surface" : each }, { replace: true })}>${word("flow_view", each)}</button>`)}
     </div>
-    <div class=${panel && !isList ? "drawing with-panel" : "drawing"}>
+    ${view === "translations" && html`<${FlowTranslations} definition=${definition} workspace=${workspace} onChange=${onForm} />`}
+    ${view !== "translations" && html`<div class=${panel && !isList ? "drawing with-panel" : "drawing"}>
       ${isList
         ? html`<${StepList} definition=${definition} opened=${isOpen ? node?.uuid ?? "" : ""} found=${words.length > 0 ? found : null} path=${path} issues=${counts} form=${panel} itemsFor=${itemsFor}
             onOpen=${(/** @type {string} */ uuid) => (select(uuid ? [uuid] : []), setIsOpen(!!uuid))} onConnect=${(/** @type {string} */ uuid, /** @type {string} */ exit) => setAsked({ kind: "connect", node: uuid, exit })} />`
@@ -152,7 +158,7 @@ export function FlowEditor(opened) {
               openKinds(event, (kind) => commands.insert(exit, kind, { left: at.x, top: at.y }), [{ text: t("flow_editor.take_line"), onPick: () => commands.connect(exit, null) }])} />`}
       ${!isList && panel}
     </div>
-    <p class="help">${t(isList ? "flow_editor.list_help" : "flow_editor.keys")}</p>
+    <p class="help">${t(isList ? "flow_editor.list_help" : "flow_editor.keys")}</p>`}
     ${asked?.kind === "place" && html`<${PlaceMenu} at=${asked.at} label=${asked.label} items=${asked.items} onClose=${close} />`}
     ${connecting && asked?.kind === "connect" && html`<${ConnectDialog} definition=${definition} node=${connecting} exit=${asked.exit} onConnect=${commands.connect} onNew=${commands.insert} onClose=${close} />`}
     ${asked?.kind === "publish" && html`<${PublishDialog} flow=${flow.uuid} before=${base.definition} now=${definition} isRefused=${issues.some(({ fatal }) => fatal)} onPublish=${publish} onClose=${close} />`}

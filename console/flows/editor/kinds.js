@@ -9,6 +9,8 @@ import { freeName, newUuid, plainNode, resultKey, resultNames } from "./model.js
  * @typedef {{kind: string, ui: string, isFor?: (type: string) => boolean, make: (definition: Definition) => FlowNode}} Kind
  */
 
+/** Names of categories as all editors of the format give them. */
+const [ALL, OTHER] = ["All Responses", "Other"];
 const isVoice = (/** @type {string} */ type) => type === "voice";
 const isCalling = (/** @type {string} */ type) => type !== "messaging_offline";
 
@@ -57,17 +59,17 @@ const KINDS = [
     kind: "wait_for_response",
     ui: "wait_for_response",
     isFor: (type) => type !== "messaging_background",
-    make: (definition) => deciding({ wait: { type: "msg", ...(isVoice(String(definition.type)) ? { hint: { type: "digits" } } : {}) }, result_name: freeName(t("flow_editor.result_1"), resultNames(definition)), operand: "@input.text", otherwise: t("flow_editor.all_answers") }),
+    make: (definition) => deciding({ wait: { type: "msg", ...(isVoice(String(definition.type)) ? { hint: { type: "digits" } } : {}) }, result_name: freeName(t("flow_editor.result_1"), resultNames(definition)), operand: "@input.text", otherwise: ALL }),
   },
   { kind: "set_contact_field", ui: "execute_actions", make: () => acting({ type: "set_contact_field", field: { key: "", name: "" }, value: "" }) },
   { kind: "add_contact_groups", ui: "execute_actions", make: () => acting({ type: "add_contact_groups", groups: [] }) },
-  { kind: "split_by_expression", ui: "split_by_expression", make: () => deciding({ operand: "@contact", otherwise: t("flow_editor.other") }) },
-  { kind: "split_by_groups", ui: "split_by_groups", make: () => deciding({ operand: "@contact.groups", otherwise: t("flow_editor.other") }) },
+  { kind: "split_by_expression", ui: "split_by_expression", make: () => deciding({ operand: "@contact", otherwise: OTHER }) },
+  { kind: "split_by_groups", ui: "split_by_groups", make: () => deciding({ operand: "@contact.groups", otherwise: OTHER }) },
   {
     kind: "split_by_random",
     ui: "split_by_random",
     make: () => {
-      const { router: { categories }, ...node } = deciding({ operand: "", cases: [{ type: "", arguments: [], category: "A" }], otherwise: "B" });
+      const { router: { categories }, ...node } = deciding({ operand: "", cases: [{ type: "", arguments: [], category: "Bucket 1" }], otherwise: "Bucket 2" });
       return { ...node, router: { type: "random", categories } };
     },
   },
@@ -75,7 +77,7 @@ const KINDS = [
     kind: "split_by_subflow",
     ui: "split_by_subflow",
     make: () =>
-      deciding({ operand: "@child.status", cases: [{ type: "has_only_text", arguments: ["completed"], category: t("flow_editor.complete") }, { type: "has_only_text", arguments: ["expired"], category: t("flow_editor.expired") }], otherwise: t("flow_editor.other") }, [{ uuid: newUuid(), type: "enter_flow", flow: { uuid: "", name: "" } }]),
+      deciding({ operand: "@child.status", cases: [{ type: "has_only_text", arguments: ["completed"], category: "Complete" }, { type: "has_only_text", arguments: ["expired"], category: "Expired" }], otherwise: OTHER }, [{ uuid: newUuid(), type: "enter_flow", flow: { uuid: "", name: "" } }]),
   },
   { kind: "split_by_webhook", ui: "split_by_webhook", isFor: isCalling, make: calling },
   { kind: "open_ticket", ui: "execute_actions", isFor: isCalling, make: (definition) => acting({ type: "open_ticket", topic: null, [isNewer(definition) ? "note" : "body"]: "" }) },

@@ -3,18 +3,20 @@
 import { Icon } from "../../parts/icons.js";
 import { number, t } from "../../shared/texts.js";
 import { html } from "../../shared/ui.js";
-import { NodeContent } from "../node_content.js";
-
-const NO_COUNTS = { waiting: new Map(), left: new Map(), exits: new Map() };
+import { exitNames } from "../node_content.js";
+import { NodeForm } from "./forms/node_form.js";
 
 /**
  * @param {import("./model.js").NodeFormProps & {issues: import("./saving.js").Issue[], isInline: boolean, onOpen: (node: string) => void, onClose: () => void}} props
  *   inline it stands in the list, whose heading it then has
  */
-export function StepPanel({ definition, node, issues, isInline, onOpen, onClose }) {
+export function StepPanel({ definition, node, workspace, issues, isInline, onChange, onOpen, onClose }) {
+  const names = exitNames(node);
   const content = html`
     ${issues.length > 0 && html`<ul class="step-issues" aria-label=${t("flow_editor.issues")}>${issues.map(({ message, field, language, fatal }, at) => html`<li key=${at} class=${fatal ? "bad" : "warn"}><${Icon} name="failed" size=${14} /> <span dir="auto">${[language, field].filter(Boolean).join(" · ")} ${message}</span></li>`)}</ul>`}
-    <${NodeContent} definition=${definition} node=${node} flow="" counts=${NO_COUNTS} onOpen=${onOpen} />`;
+    <${NodeForm} definition=${definition} node=${node} workspace=${workspace} onChange=${onChange} />
+    ${!isInline && html`<section class="node-part"><h3>${t("flows.exits")}</h3><ul class="node-exits">${node.exits.map(({ uuid, destination_uuid: to }, at) => html`<li key=${uuid}><bdi>${names[at]}</bdi>
+      ${to && html`<button type="button" class="link" onClick=${() => onOpen(to)}><${Icon} name="forward" size=${14} /> ${t("flows.node", { number: number(definition.nodes.findIndex((each) => each.uuid === to) + 1) })}</button>`}</li>`)}</ul></section>`}`;
   if (isInline) return html`<div class="step-panel" tabindex="-1">${content}</div>`;
   return html`<aside class="card node-panel step-panel" tabindex="0" aria-labelledby="node-title" onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Escape" && !event.defaultPrevented && onClose()}>
     <header><h2 id="node-title">${t("flows.node", { number: number(definition.nodes.indexOf(node) + 1) })}</h2>

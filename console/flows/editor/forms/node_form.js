@@ -77,7 +77,7 @@ function ActionForm({ form, action, at }) {
   const more = fields.filter(([, field]) => field.is_more);
   const move = (/** @type {number} */ to) => change(moveAction(definition, node.uuid, id, to), label("flow_change.action_move"));
   const last = (node.actions ?? []).length - 1;
-  return html`<li class="node-action" aria-label=${title} role="group">
+  return html`<li class="node-action" aria-label=${title}>
     <header><h3>${title}</h3><span class="grows"></span>
       <${Menu} label=${say("flow_form.more_of", { name: title })} items=${[
         at > 0 && { text: say("flow_form.up"), onPick: () => move(at - 1) },

@@ -101,7 +101,7 @@ function CaseForm({ form, test, at }) {
   const families = FAMILIES.map(([name, begins]) => ({ name, tests: Object.keys(parts.tests).filter((each) => begins.test(each)) }));
   const texts = Object.keys(parts.tests).filter((each) => !families.some(({ tests }) => tests.includes(each)));
   const option = (/** @type {string} */ each) => html`<option key=${each} value=${each} title=${each}>${word("flow_test", each)}</option>`;
-  return html`<li class="case" role="group" aria-label=${called}>
+  return html`<li class="case" aria-label=${called}>
     <div class="case-test">
       <select aria-label=${called} title=${test.type} value=${test.type} onChange=${(/** @type {any} */ { target }) => change(setTest(definition, node, at, target.value, parts), changed())}>
         ${!(test.type in parts.tests) && option(test.type)}

@@ -2,7 +2,7 @@
 
 import { Field, Problem, Waiting } from "../../../parts/small.js";
 import { workspace as present } from "../../../shared/session.js";
-import { languageName, number, t, word } from "../../../shared/texts.js";
+import { languageName, languageTag, number, t, word } from "../../../shared/texts.js";
 import { html, useMemo, useState } from "../../../shared/ui.js";
 import { namesOf } from "./completing.js";
 import { ExpressionInput } from "./expression_input.js";
@@ -34,10 +34,10 @@ export function Translations({ form, texts, language }) {
   return html`<ul class="translations">${texts.map((text) => {
     const said = saidIn(definition, language, text);
     const id = `${text.item}-${text.property}`;
-    return html`<li key=${id} role="group" aria-label=${textName(text)}><h3>${textName(text)}</h3>
+    return html`<li key=${id} aria-label=${textName(text)}><h3>${textName(text)}</h3>
       ${said.map((each, at) => html`<div key=${at} class="two-texts">
-        <p class="said" dir="auto" lang=${definition.language?.slice(0, 3)}>${text.values[at] ?? ""}</p>
-        <div><${ExpressionInput} id=${`${id}-${at}`} label=${`${textName(text)} (${languageName(language)})${said.length > 1 ? ` ${number(at + 1)}` : ""}`} value=${each} names=${names} lang=${language} rows=${text.kind === "long_text" ? LONG_ROWS : undefined}
+        <p class="said" dir="auto" lang=${languageTag(definition.language)}>${text.values[at] ?? ""}</p>
+        <div><${ExpressionInput} id=${`${id}-${at}`} label=${`${textName(text)} (${languageName(language)})${said.length > 1 ? ` ${number(at + 1)}` : ""}`} value=${each} names=${names} lang=${languageTag(language)} rows=${text.kind === "long_text" ? LONG_ROWS : undefined}
           isPlain=${text.of === "category"} onInput=${(/** @type {string} */ typed) => change(setSaid(definition, language, text, at, typed), label("flow_change.translate"), `${language}-${id}-${at}`)} />
           ${text.property === "text" && text.of.startsWith("send_") && html`<${Segments} text=${each} />`}</div>
       </div>`)}
