@@ -231,7 +231,9 @@ export function addCase(definition, node, type, parts) {
   // Before the category of the others, as people read them.
   const last = renamed.findIndex((/** @type {Category} */ { uuid }) => uuid === router.default_category_uuid);
   const place = last < 0 ? renamed.length : last;
-  return route(definition, node, { ...router, cases, categories: [...renamed.slice(0, place), category, ...renamed.slice(place)] }, [...node.exits, exit]);
+  const before = node.exits.findIndex(({ uuid }) => uuid === renamed[last]?.exit_uuid);
+  const exits = before < 0 ? [...node.exits, exit] : [...node.exits.slice(0, before), exit, ...node.exits.slice(before)];
+  return route(definition, node, { ...router, cases, categories: [...renamed.slice(0, place), category, ...renamed.slice(place)] }, exits);
 }
 
 /** @param {import("./values.js").Argument[] | undefined} told @returns {string[]} */

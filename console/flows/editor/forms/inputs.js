@@ -7,7 +7,7 @@ import { upload } from "../../../shared/api.js";
 import { useAll } from "../../../shared/lists.js";
 import { channelName } from "../../../shared/names.js";
 import { countSegments } from "../../../shared/segments.js";
-import { number, t, word } from "../../../shared/texts.js";
+import { languageName, number, t, word } from "../../../shared/texts.js";
 import { html, useEffect, useRef, useState } from "../../../shared/ui.js";
 import { ExpressionInput } from "./expression_input.js";
 import { fieldHelp, fieldName, say } from "./parts.js";
@@ -19,7 +19,8 @@ import { canShow, same, shown, stored } from "./values.js";
  * @typedef {import("../model.js").Asset} Asset
  * @typedef {{definition: import("../model.js").Definition, node: import("../model.js").FlowNode, workspace: import("../model.js").Workspace, parts: import("./values.js").Parts,
  *   names: import("./completing.js").Names, change: import("../model.js").OnChange}} Form what every part of a form is given
- * @typedef {{id: string, form: Form, action: string, name: string, field: FieldPart, value: unknown, onInput: (input: unknown) => void, onRemove: (at: number) => void}} InputProps
+ * @typedef {import("../saving.js").Issue} Issue
+ * @typedef {{id: string, form: Form, action: string, name: string, issues: Issue[], field: FieldPart, value: unknown, onInput: (input: unknown) => void, onRemove: (at: number) => void}} InputProps
  *   `onInput` gets what the input has, `onRemove` the place of an item that goes
  */
 
@@ -35,12 +36,13 @@ const FAMILIES = /** @type {Record<string, string>} */ ({ status: "contact_statu
 
 /** @param {InputProps} props one property with its name and what has to be said about it */
 export function FieldInput(props) {
-  const { id, action, name, field, value } = props;
+  const { id, action, name, field, value, issues } = props;
   if (!canShow(field, value)) return null;
   const help = fieldHelp(action, name);
-  const title = html`${fieldName(action, name)}${field.is_required ? "" : html` <span class="faint">${say("flow_form.optional")}</span>`}`;
-  const helped = html`${help && html`<p class="help" id=${`${id}-help`}>${help}</p>`}`;
-  if (field.kind === "boolean") return html`<div class="field"><label><input type="checkbox" id=${id} checked=${!!value} onChange=${(/** @type {any} */ { target }) => props.onInput(target.checked)} /> ${fieldName(action, name)}</label>${helped}</div>`;
+  const title = fieldName(action, name);
+  const helped = html`${help && html`<p class="help" id=${`${id}-help`}>${help}</p>`}
+    ${issues.map(({ message, language }) => html`<p key=${language + message} class="problem" dir="auto">${language && `${languageName(language)}: `}${message}</p>`)}`;
+  if (field.kind === "boolean") return html`<div class="field"><label><input type="checkbox" id=${id} checked=${!!value} onChange=${(/** @type {any} */ { target }) => props.onInput(target.checked)} /> ${title}</label>${helped}</div>`;
   const Input = INPUTS[field.refers_to === "contact" ? "contact" : field.is_list && field.kind !== "reference" ? "list" : field.is_list ? "references" : field.kind];
   const isGroup = field.is_list || ["map", "amounts", "flags"].includes(field.kind);
   if (isGroup) return html`<fieldset class="field" aria-describedby=${help ? `${id}-help` : undefined}><legend>${title}</legend><${Input} ...${props} />${helped}</fieldset>`;

@@ -19,7 +19,15 @@ import { unknownParts } from "./values.js";
 
 /** @typedef {import("./inputs.js").Form} Form */
 
-/** @param {import("../model.js").NodeFormProps} props */
+/**
+ * Issues are what the service found, which is shown at the property that it is about.
+ * @typedef {import("../model.js").NodeFormProps & {issues?: import("./inputs.js").Issue[]}} Props
+ */
+
+/** The actions that most steps have, before the others of their part of the palette. */
+const COMMON = ["send_msg", "set_contact_field", "add_contact_groups", "set_run_result", "call_webhook"];
+
+/** @param {Props} props */
 export function NodeForm(props) {
   const { parts, problem, start } = useParts();
   if (problem) return html`<${Problem} text=${problem} onRetry=${start} />`;
@@ -27,8 +35,8 @@ export function NodeForm(props) {
   return html`<${Whole} key=${props.node.uuid} ...${props} parts=${parts} />`;
 }
 
-/** @param {import("../model.js").NodeFormProps & {parts: import("./values.js").Parts}} props */
-function Whole({ definition, node, workspace, onChange, parts }) {
+/** @param {Props & {parts: import("./values.js").Parts}} props */
+function Whole({ definition, node, workspace, onChange, parts, issues = [] }) {
   const [language, setLanguage] = useState("");
   const names = useMemo(() => namesOf(parts, definition, workspace), [parts, definition, workspace]);
   /** @type {Form} */
@@ -43,13 +51,13 @@ function Whole({ definition, node, workspace, onChange, parts }) {
       </select></p>`}
     ${isOther
       ? html`<${Translations} form=${form} texts=${textsOf(node, parts)} language=${language} />`
-      : html`<${Actions} form=${form} /><${RouterForm} form=${form} />`}
+      : html`<${Actions} form=${form} issues=${issues} /><${RouterForm} form=${form} />`}
     <${TryTexts} form=${form} language=${isOther ? language : ""} />
   </div>`;
 }
 
-/** @param {{form: Form}} props */
-function Actions({ form }) {
+/** @param {{form: Form, issues: import("./inputs.js").Issue[]}} props */
+function Actions({ form, issues }) {
   const { definition, node, parts, change } = form;
   const list = useRef(/** @type {HTMLElement | null} */ (null));
   const actions = node.actions ?? [];
@@ -58,20 +66,20 @@ function Actions({ form }) {
     setTimeout(() => /** @type {HTMLElement | undefined} */ (list.current?.lastElementChild?.querySelectorAll("input, textarea, select")[0])?.focus());
   };
   return html`<section aria-label=${say("flow_form.does")}>
-    <ol class="node-actions" ref=${list}>${actions.map((action, at) => html`<${ActionForm} key=${action.uuid ?? at} form=${form} action=${action} at=${at} />`)}</ol>
+    <ol class="node-actions" ref=${list}>${actions.map((action, at) => html`<${ActionForm} key=${action.uuid ?? at} form=${form} action=${action} at=${at} issues=${issues.filter((each) => action.uuid && each.action_uuid === action.uuid)} />`)}</ol>
     <${Palette} form=${form} onPick=${add} />
   </section>`;
 }
 
-/** @param {{form: Form, action: import("../model.js").Action, at: number}} props */
-function ActionForm({ form, action, at }) {
+/** @param {{form: Form, action: import("../model.js").Action, at: number, issues: import("./inputs.js").Issue[]}} props */
+function ActionForm({ form, action, at, issues }) {
   const { definition, node, parts, change } = form;
   const part = parts.actions[action.type];
   const title = word("action", action.type);
   const id = action.uuid ?? "";
   const fields = Object.entries(part?.fields ?? {}).filter(([name, field]) => isAsked(action, name, field, definition));
   const isSaid = (/** @type {string} */ name) => ![undefined, null, "", false].includes(action[name]) && !(Array.isArray(action[name]) && action[name].length === 0);
-  const input = (/** @type {[string, import("./values.js").FieldPart]} */ [name, field]) => html`<${FieldInput} key=${name} id=${`${id}-${name}`} form=${form} action=${action.type} name=${name} field=${field} value=${action[name]}
+  const input = (/** @type {[string, import("./values.js").FieldPart]} */ [name, field]) => html`<${FieldInput} key=${name} id=${`${id}-${name}`} form=${form} action=${action.type} name=${name} field=${field} value=${action[name]} issues=${issues.filter((each) => propertyOf(each) === name)}
     onInput=${(/** @type {unknown} */ typed) => change(setField(definition, node.uuid, action, name, field, typed), label("flow_change.action"), `${id}-${name}`)}
     onRemove=${(/** @type {number} */ place) => change(removeItem(definition, node.uuid, action, name, field, place), label("flow_change.action"))} />`;
   const more = fields.filter(([, field]) => field.is_more);
@@ -91,6 +99,9 @@ function ActionForm({ form, action, at }) {
   </li>`;
 }
 
+/** The property that an issue is about; its path may begin with the place of the action. @param {import("./inputs.js").Issue} issue */
+const propertyOf = ({ field }) => field.replace(/^actions\[\d+\]\./, "").split(/[.[]/)[0];
+
 /** Whether a property is asked for. What only old generations have is asked for where it is said. @param {any} action @param {string} name @param {import("./values.js").FieldPart} field @param {import("../model.js").Definition} definition */
 function isAsked(action, name, { kind }, { spec_version: version }) {
   if (kind === "json") return false;
@@ -104,7 +115,8 @@ function isAsked(action, name, { kind }, { spec_version: version }) {
 function Palette({ form, onPick }) {
   const box = useRef(/** @type {HTMLDetailsElement | null} */ (null));
   const { parts, definition } = form;
-  const types = Object.entries(parts.actions).filter(([, { allowed_in }]) => allowed_in.includes(String(definition.type)));
+  const rank = (/** @type {[string, unknown]} */ [type]) => (COMMON.includes(type) ? COMMON.indexOf(type) : COMMON.length);
+  const types = Object.entries(parts.actions).filter(([, { allowed_in }]) => allowed_in.includes(String(definition.type))).sort((one, other) => rank(one) - rank(other));
   const pick = (/** @type {string} */ type) => {
     if (box.current) box.current.open = false;
     onPick(type);
