@@ -17,19 +17,18 @@ const TONES = /** @type {Record<string, "good" | "bad" | "warn" | "calm">} */ ({
 
 /** @param {import("./flow.js").TabProps} props */
 export function Starts({ flow }) {
-  const list = useList("flow_starts", {});
+  const list = useList("flow_starts", { flow: flow.uuid });
   useChanges(["flow_start"], list.refresh, (record) => record.flow?.uuid === flow.uuid);
-  const found = list.items.filter((start) => start.flow?.uuid === flow.uuid);
   return html`
-    ${found.length === 0 && !list.loading && !list.hasMore && !list.problem && html`<${Empty} icon="play" title=${t("flows.no_starts")} />`}
-    <ul class="stack">${found.map((start) => html`<${StartCard} key=${start.uuid} start=${start} onStop=${list.reload} />`)}</ul>
+    ${list.items.length === 0 && !list.loading && !list.problem && html`<${Empty} icon="play" title=${t("flows.no_starts")} />`}
+    <ul class="stack">${list.items.map((start) => html`<${StartCard} key=${start.uuid} start=${start} onStop=${list.reload} />`)}</ul>
     <${ListEnd} list=${list} />
   `;
 }
 
 /** @param {{start: Start, onStop: () => void}} props */
 function StartCard({ start, onStop }) {
-  const { uuid, status, progress, groups, contacts, query, error, created_on } = start;
+  const { uuid, status, progress, groups, contacts, query, error, created_on, created_by } = start;
   const names = [...groups, ...contacts].map(({ name }) => name ?? t("contact.unnamed"));
   const isKnown = progress.total >= 0;
   const stop = {
@@ -44,7 +43,7 @@ function StartCard({ start, onStop }) {
         <p class="grows"><strong dir="auto">${[...names, query].filter(Boolean).join(", ") || t("contacts.title")}</strong> <${Badge} tone=${TONES[status]}>${word("start_status", status)}<//></p>
         ${GOING.includes(status) && may("act_on_flow_starts") && html`<button type="button" class="danger" onClick=${() => confirmFirst(stop)}><${Icon} name="stop" size=${16} /> ${t("broadcasts.stop")}</button>`}
       </header>
-      <p class="faint">${listTime(created_on)} · ${isKnown ? t("flows.progress", { done: number(progress.started), total: number(progress.total) }) : t("flows.progress_unknown", { done: number(progress.started) })}</p>
+      <p class="faint">${[listTime(created_on), created_by?.name || created_by?.email].filter(Boolean).join(" · ")} · ${isKnown ? t("flows.progress", { done: number(progress.started), total: number(progress.total) }) : t("flows.progress_unknown", { done: number(progress.started) })}</p>
       ${GOING.includes(status) && isKnown && html`<progress max=${progress.total} value=${progress.started} aria-label=${t("flows.starts")}></progress>`}
       ${error && html`<p class="problem" dir="auto">${error}</p>`}
     </li>

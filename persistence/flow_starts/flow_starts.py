@@ -24,13 +24,14 @@ from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.flows.records import require_active_flow
-from persistence.lists import Condition, ListQuery, ListSpec, equals, reversible, within
-from persistence.records import Record
+from persistence.lists import Condition, ListQuery, ListSpec, belongs_to, equals, reversible, within
+from persistence.records import Record, optional
 from persistence.sessions.parking import IS_WAITING
 from persistence.sql.columns import columns_for, is_uuid, new_uuid, read_id
 from persistence.sql.due_work import beside_index
 from persistence.stamps import stamped
 from persistence.statements import among, statement
+from persistence.tables.accounts import user, user_ref
 from persistence.tables.channels import channel
 from persistence.tables.contacts import ACTIVE, CONTACT_REF, GROUP_REF, contact
 from persistence.tables.flows import (
@@ -72,6 +73,7 @@ _FIELDS: dict[str, Any] = {
     "created_on": flow_start.c.created_on,
     "modified_on": flow_start.c.modified_on,
     "error": flow_start.c.error,
+    "created_by": optional(user.c.id, user_ref(user)),
 }
 START_RECORD = Record(_FIELDS)
 
@@ -216,11 +218,18 @@ STARTS = ListSpec(
     flow_start,
     START_RECORD,
     reversible(flow_start.c.modified_on, flow_start.c.id),
-    source=flow_start.join(flow, flow.c.id == flow_start.c.flow_id),
+    source=flow_start.join(flow, flow.c.id == flow_start.c.flow_id).outerjoin(
+        user, user.c.id == flow_start.c.created_by_id
+    ),
     standing=[IS_BY_USER],
     options=frozenset({"reverse"}),
     is_followed=True,
-    filters={"uuid": equals(flow_start.c.uuid), "id": _named, **within(flow_start.c.modified_on)},
+    filters={
+        "uuid": equals(flow_start.c.uuid),
+        "id": _named,
+        "flow": belongs_to(flow_start.c.flow_id, flow),
+        **within(flow_start.c.modified_on),
+    },
 )
 
 

@@ -1,7 +1,21 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, Named, String, Text, TypedColumns
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    FromClause,
+    Index,
+    Integer,
+    Named,
+    String,
+    Text,
+    TypedColumns,
+    func,
+    literal_column,
+)
 
 from persistence.secrets.encryption import sealed_column, sealed_json_column
 from persistence.sql.columns import (
@@ -75,6 +89,12 @@ user = numbered_table(
         audited=Audited("users", "email", ("first_name", "last_name", "is_active"), of_user="id", tells_creation=False),
     ),
 )
+
+
+def user_ref(rows: FromClause) -> dict[str, Any]:
+    """What records show of a user; `rows` is what the table is called there."""
+    name = func.trim(rows.c.first_name + literal_column("' '") + rows.c.last_name)
+    return {"email": rows.c.email, "name": name}
 
 
 class MembershipColumns(TypedColumns):

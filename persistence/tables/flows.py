@@ -328,6 +328,9 @@ flow_start = numbered_table(
         where="status IN ('pending', 'queued', 'started')",
     ),
     Index("ix_flow_start_flow", "flow_id"),
+    partial_index(
+        "ix_flow_start_of_flow", "flow_id", "modified_on", "id", where="start_type IN ('manual', 'api', 'api_v1')"
+    ),
     partial_index("ix_flow_start_ending", "workspace_id", "id", where="ends_runs_until IS NOT NULL"),
     info={FOUND_BY: "start_type IN ('manual', 'api', 'api_v1')"}
     | policy(

@@ -4,10 +4,7 @@ from collections.abc import Collection
 
 from sqlalchemy import (
     ColumnElement,
-    FromClause,
-    func,
     insert,
-    literal_column,
     select,
     update,
 )
@@ -18,7 +15,7 @@ from persistence.errors import InvalidInput, NothingFound
 from persistence.lists import ListQuery, ListSpec, belongs_to, equals, reversible, within
 from persistence.records import Record, optional
 from persistence.stamps import TICKET_ASSIGNED, stamped, tell
-from persistence.tables.accounts import membership, user
+from persistence.tables.accounts import membership, user, user_ref
 from persistence.tables.contacts import CONTACT_REF, OPEN, TOPIC_REF, contact, ticket, ticket_event, topic
 
 OPENED, ASSIGNED, NOTE_ADDED, TOPIC_CHANGED = "opened", "assigned", "note_added", "topic_changed"
@@ -39,20 +36,15 @@ WITH_REFERENCES = (
 TICKET_ROLES = ("administrator", "editor", "agent")
 
 
-def _user_ref(rows: FromClause) -> Record:
-    name = func.trim(rows.c.first_name + literal_column("' '") + rows.c.last_name)
-    return optional(rows.c.id, {"email": rows.c.email, "name": name})
-
-
 TICKET_RECORD = Record(
     {
         "uuid": ticket.c.uuid,
         "contact": Record(CONTACT_REF),
         "status": ticket.c.status,
         "topic": Record(TOPIC_REF),
-        "assignee": _user_ref(assignee),
+        "assignee": optional(assignee.c.id, user_ref(assignee)),
         "opened_on": ticket.c.opened_on,
-        "opened_by": _user_ref(opener),
+        "opened_by": optional(opener.c.id, user_ref(opener)),
         "opened_in": optional(ticket.c.flow_uuid, {"uuid": ticket.c.flow_uuid, "name": ticket.c.flow_name}),
         "modified_on": ticket.c.modified_on,
         "closed_on": ticket.c.closed_on,

@@ -60,6 +60,7 @@ class TestCreateFlowStart:
             "restart_participants": True,
             "exclude_active": False,
             "error": None,
+            "created_by": {"email": record["created_by"]["email"], "name": "Administrator Tester"},
             "created_on": moment,
             "modified_on": moment,
         }
@@ -233,6 +234,19 @@ class TestListFlowStarts:
         assert found(id=first["id"], uuid=second["uuid"]) == []
         assert found(id=first["id"], after=changed) == []
         assert found(id="9999999999") == found(uuid=new_uuid()) == []
+
+    def test_the_starts_of_a_flow_say_who_started_it(
+        self, api: Api, database: Database, workspace: Workspace, starts: list[int]
+    ) -> None:
+        survey = uuid_of(database, flow, add_flow(database, workspace, "Survey"))
+        editor = api.as_role("editor")
+        made = editor.post(PATH, {"flow": survey, "query": "language = kin"}).json()
+
+        assert api.results(PATH, flow=survey) == [made]
+        assert api.results(PATH, flow=new_uuid()) == []
+        assert made["created_by"]["name"] == "Editor Tester"
+        assert {str(each["created_by"]) for each in api.results(PATH)} == {str(made["created_by"]), "None"}
+        assert len(api.results(PATH)) == len(starts) + 1
 
     @pytest.mark.parametrize(
         ("start_type", "is_shown"),
