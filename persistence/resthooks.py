@@ -119,6 +119,12 @@ def create_resthook(tx: Transaction, workspace_id: int, slug: str) -> int:
     return ensure_resthook(tx, workspace_id, slug)
 
 
+def is_subscriber(tx: Transaction, workspace_id: int, number: int) -> bool:
+    """Whether it is the id of a subscriber of a resthook, or of a subscription to events."""
+    mine = (resthook_subscriber.c.workspace_id == workspace_id) & (resthook_subscriber.c.id == number)
+    return tx.execute(select(resthook_subscriber.c.id).where(mine)).first() is not None
+
+
 def delete_resthook(tx: Transaction, workspace_id: int, slug: str) -> None:
     """Delete a resthook and its events; a flow that triggers it later makes it anew. Raises RecordMissing, and InUse
     while it has subscribers.

@@ -8,7 +8,8 @@ from relayboard.usage.parts import Options
 
 def run_list(options: Options) -> None:
     with reading_in(options) as (tx, workspace):
-        query = ListQuery(tx, workspace, {"scheduled": True} if options.scheduled else {})
+        asked = {"scheduled": options.scheduled, "draft": options.drafts}
+        query = ListQuery(tx, workspace, {name: True for name, is_asked in asked.items() if is_asked})
         page = fetch_list(query, BROADCASTS, None, options.limit)
     print_records(page.records)
 

@@ -179,7 +179,9 @@ def _change_ticket(tx: Transaction, workspace: Workspace, given: Options) -> int
 
 
 KINDS = {
-    "broadcast": Kind("persistence.broadcasts.records.BROADCASTS"),
+    "broadcast": Kind(
+        "persistence.broadcasts.records.BROADCASTS", delete=_deleted("persistence.broadcasts.forms.delete_draft")
+    ),
     "campaign": Kind("persistence.campaigns.records.CAMPAIGNS", create=_create_campaign, change=_change_campaign),
     "classifier": Kind("persistence.classifiers.CLASSIFIERS", create=_create_classifier, change=_change_classifier),
     "contact": Kind("persistence.contacts.records.CONTACTS"),

@@ -5,7 +5,7 @@ from persistence.channels.channels import find_channel_workspace, find_channels_
 from persistence.contacts.owners import find_contacts_called
 from persistence.database import Transaction
 from persistence.lists import ListQuery, find_named, find_record
-from persistence.resthooks import SUBSCRIBERS
+from persistence.resthooks import is_subscriber
 from persistence.sql.columns import is_uuid
 from persistence.users import find_members_called
 from persistence.workspaces.records import Workspace, list_workspaces
@@ -88,8 +88,7 @@ def _find(tx: Transaction, workspace: Workspace, noun: str, text: str) -> list[s
     if noun == "contact":
         return find_contacts_called(tx, workspace, text)
     if noun == RECEIVER and text.isascii() and text.isdecimal():
-        known = len(text) < LONGEST_ID and find_record(ListQuery(tx, workspace), SUBSCRIBERS, "id", text)
-        return [text] if known else []
+        return [text] if len(text) < LONGEST_ID and is_subscriber(tx, workspace.id, int(text)) else []
     if noun in ("channel", RECEIVER):
         return find_channels_named(tx, workspace.id, text)
     kind = KINDS[noun]

@@ -1,4 +1,4 @@
-"""`relayboard message send|list|resend`, `relayboard broadcast create`."""
+"""`relayboard message send|list|resend`, `relayboard broadcast create|change`."""
 
 import threading
 from typing import Any
@@ -9,7 +9,7 @@ from persistence.broadcasts.records import BROADCASTS, COMPLETED, FAILED
 from persistence.contacts.owners import find_contacts
 from persistence.contacts.records import CONTACTS
 from persistence.database import Database
-from persistence.errors import InvalidInput
+from persistence.errors import InvalidInput, RecordMissing
 from persistence.lists import ListQuery, fetch_list, find_record, read_record
 from persistence.media.store import find_attachments
 from persistence.messages.actions import resend_messages
@@ -53,8 +53,9 @@ def run_broadcast(options: Options) -> int:
         raise CommandFailed("the text is empty")
     if options.wait and options.at:
         raise CommandFailed("give --at or --wait: what waits for its time creates no messages before")
-    given = {"text": options.text, "contacts": options.contact, "groups": options.group, "urns": options.urn}
-    body = {name: value for name, value in given.items() if value}
+    if options.wait and options.draft:
+        raise CommandFailed("give --draft or --wait: a draft creates no messages")
+    body = _content(options) | {"draft": options.draft}
     from persistence.broadcasts.forms import write_broadcast  # it loads the expressions of flows
 
     with opened_database() as database:
@@ -67,6 +68,25 @@ def run_broadcast(options: Options) -> int:
         record = _wait(database, workspace, broadcast_id) if options.wait else _read(database, workspace, broadcast_id)
     print_json(record)
     return 1 if options.wait and record["status"] == FAILED else 0
+
+
+def run_change_broadcast(options: Options) -> None:
+    from persistence.broadcasts.forms import write_broadcast  # as above
+
+    with writing_in(options) as (tx, workspace):
+        body = _content(options) | _schedule(options, workspace)
+        if options.send or options.draft:
+            body["draft"] = options.draft
+        if not body:
+            raise CommandFailed("nothing to change was given")
+        try:
+            broadcast_id = write_broadcast(tx, workspace, body, options.uuid)
+        except RecordMissing as error:
+            raise CommandFailed(f"there is no broadcast {options.uuid}") from error
+        except InvalidInput as error:
+            raise _of_options(error) from error
+        record = read_record(tx, BROADCASTS, workspace, broadcast_id)
+    print_record(record)
 
 
 def pause() -> None:
@@ -91,9 +111,16 @@ def run_resend(options: Options) -> None:
     print_json({"resent": len(set(options.message))})
 
 
+def _content(options: Options) -> dict[str, Any]:
+    """What it says and to whom, as a request has it."""
+    given = {"text": options.text, "contacts": options.contact, "groups": options.group, "urns": options.urn}
+    return {name: value for name, value in (given | {"query": options.query}).items() if value}
+
+
 def _schedule(options: Options, workspace: Workspace) -> dict[str, Any]:
-    """The times as a request has them."""
+    """The times that were given, as a request has them."""
     given: dict[str, Any] = {"repeat": options.repeat, "days": options.days, "repeat_times": options.times}
+    given = {name: value for name, value in given.items() if value is not None}
     if options.until is not None:
         given["repeat_until"] = options.until.date().isoformat()
     if options.at is not None:

@@ -7,13 +7,15 @@ from typing import Any
 
 import orjson
 
+from persistence.errors import RecordMissing
 from persistence.lists import ListQuery, fetch_list
 from persistence.sql.columns import is_uuid
 from persistence.sql.names import require_id
 from persistence.tables.contacts import contact
+from relayboard.base.settings import load_settings
 from relayboard.commands.output import print_json, print_record, print_records, reading_in, writing_in
 from relayboard.commands.printing import print_line
-from relayboard.commands.secret_input import read_secret
+from relayboard.commands.secret_input import given_text, read_secret
 from relayboard.refusal import CommandFailed
 from relayboard.usage.parts import Options
 
@@ -51,9 +53,30 @@ def run_set(options: Options) -> None:
     if not changes:
         raise CommandFailed("nothing to change was given")
     with writing_in(options) as (tx, workspace):
-        record = write_receiver(tx, workspace, options.receiver, changes)
+        networks = load_settings().webhook_allowed_networks
+        record = write_receiver(tx, workspace, options.receiver, changes, networks)
     assert record is not None  # only a change of the URL can leave a receiver without one
     print_record(record)
+
+
+def run_subscribe(options: Options) -> None:
+    from persistence.deliveries.subscriptions import create_subscription
+
+    url, networks = given_text(options, "url") or "", load_settings().webhook_allowed_networks
+    with writing_in(options) as (tx, workspace):
+        number, secret = create_subscription(tx, workspace, url, options.event, networks)
+    print_json({"receiver": str(number), "events": options.event, "secret": secret})
+
+
+def run_unsubscribe(options: Options) -> None:
+    from persistence.deliveries.subscriptions import delete_subscription
+
+    with writing_in(options) as (tx, workspace):
+        try:
+            delete_subscription(tx, workspace.id, options.subscription)
+        except RecordMissing as error:
+            raise CommandFailed(f"there is no subscription {options.subscription}") from error
+    print_json({"deleted": str(options.subscription)})
 
 
 def run_secret(options: Options) -> None:
@@ -142,6 +165,11 @@ def _read_changes(options: Options) -> dict[str, Any]:
         changes["format"] = options.format
     if options.signature is not None:
         changes["signature"] = options.signature
+    url = given_text(options, "url")
+    if url is not None:
+        changes["url"] = url
+    if options.event:
+        changes["events"] = options.event
     if options.on or options.off:
         changes["is_on"] = options.on
     return changes

@@ -3,9 +3,9 @@
 import click
 
 from relayboard.usage.data import CONTACT_DATA, FOLDERS
-from relayboard.usage.parts import Action, Noun, argument, flag, limit, option, workspace
+from relayboard.usage.parts import Action, Noun, OneOf, argument, flag, limit, option, workspace
 from relayboard.usage.people import ID, IN
-from relayboard.usage.records import record, showing
+from relayboard.usage.records import deletion, record, showing
 from relayboard.usage.values import DOUBLES, REPEATS, Moment, WholeNumber
 
 NUMBER = "tel:+250788000111"
@@ -151,7 +151,10 @@ BROADCAST = Noun(
         "broadcasts.run_list",
         "broadcasts, the newest first",
         workspace(),
-        flag("--scheduled", "only those that wait for their time, or were stopped before it; the others otherwise"),
+        OneOf(
+            flag("--scheduled", "only those that wait for their time, or were stopped before it; the others otherwise"),
+            flag("--drafts", "only drafts, which other lists leave out"),
+        ),
         limit(),
         examples=(IN, f"{IN} --scheduled"),
     ),
@@ -165,11 +168,13 @@ BROADCAST = Noun(
         option("--contact", "the UUID of a contact; repeat", several=True, metavar="UUID"),
         option("--group", "UUID or name of a group; repeat", several=True),
         option("--urn", "an address, like tel:+250788000111; repeat", several=True),
+        option("--query", "a contact query, like 'district = Gasabo'"),
         option("--at", "send it then, like 2027-05-04T08:00; default: now", kind=Moment(), metavar="TIME"),
         option("--repeat", "how often it comes again; default: never", choices=REPEATS, default="never"),
         option("--days", "weekdays of a weekly one, letters of MTWRFSU, or the day of a monthly one", default=""),
         option("--until", "the last day of one that repeats, like 2027-12-31", kind=Moment(), metavar="DAY"),
         option("--times", "how often one that repeats is sent in all", kind=WholeNumber(1, 1000), metavar="N"),
+        flag("--draft", "keep it, and send nothing until it is changed with --send"),
         flag("--wait", "wait until a worker has created all messages; the exit status is 1 if that failed"),
         more="A time without a time zone is one of the workspace.",
         examples=(
@@ -178,6 +183,30 @@ BROADCAST = Noun(
             f"{IN} --group Mothers --text 'Come today.' --at 2027-05-04T08:00 --repeat weekly --days TR --times 10",
         ),
     ),
+    Action(
+        "change",
+        "sending.run_change_broadcast",
+        "change a broadcast that has not begun; what is not given stays",
+        workspace(),
+        record("broadcast", "uuid"),
+        option("--text", "the text, in place of those in all languages"),
+        option("--contact", "the UUID of a contact, in place of the former ones; repeat", several=True, metavar="UUID"),
+        option("--group", "UUID or name of a group, in place of the former ones; repeat", several=True),
+        option("--urn", "an address, in place of the former ones; repeat", several=True),
+        option("--query", "a contact query, in place of the former one"),
+        option("--at", "another time, like 2027-05-04T08:00", kind=Moment(), metavar="TIME"),
+        option("--repeat", "how often it comes again", choices=REPEATS),
+        option("--days", "weekdays of a weekly one, letters of MTWRFSU, or the day of a monthly one"),
+        option("--until", "the last day of one that repeats, like 2027-12-31", kind=Moment(), metavar="DAY"),
+        option("--times", "how often one that repeats is sent in all", kind=WholeNumber(1, 1000), metavar="N"),
+        OneOf(
+            flag("--send", "a draft no more: it goes at its time, at once without one"),
+            flag("--draft", "make a draft of it"),
+        ),
+        more="A time without a time zone is one of the workspace.",
+        examples=(f"{IN} {ID} --text 'The clinic opens at 9.'", f"{IN} {ID} --send"),
+    ),
+    deletion("broadcast", ", if it is a draft"),
     Action(
         "stop",
         "broadcasts.run_stop",

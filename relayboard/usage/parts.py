@@ -51,7 +51,7 @@ HOW_NAMED = {
     "user": "e-mail address, UUID or name",
     "field": "key or name",
     "broadcast": "UUID",
-    "receiver": "UUID or name of a channel, or id of a resthook subscriber",
+    "receiver": "UUID or name of a channel, or id of a resthook subscriber or a subscription",
 }
 METAVARS = ("UUID", "EMAIL", "ID")
 LISTS = ("list", "alarms", "calls", "subscribers", "imports")

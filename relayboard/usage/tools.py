@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from relayboard.usage.parts import Action, Noun, OneOf, argument, flag, limit, option, this, workspace
+from relayboard.usage.parts import Action, Noun, OneOf, argument, flag, limit, option, text_or_file, this, workspace
 from relayboard.usage.people import ID, IN
 from relayboard.usage.values import (
     DELIVERY_STATUSES,
@@ -13,6 +13,7 @@ from relayboard.usage.values import (
     PORT,
     SECONDS,
     SIGNATURES,
+    WORKSPACE_EVENTS,
     Moment,
     Number,
     WholeNumber,
@@ -29,7 +30,7 @@ SLOWEST_RECEIVER, FASTEST_RECEIVER = 0.01, 1000.0
 """Requests per second."""
 
 
-RECEIVER = "UUID or name of a channel, or id of a resthook subscriber"
+RECEIVER = "UUID or name of a channel, or id of a resthook subscriber or a subscription"
 
 
 def receiver() -> click.Option:
@@ -46,10 +47,28 @@ WEBHOOK = Noun(
     Action(
         "list",
         "webhooks.run_list_receivers",
-        "channels' delivery URLs and resthook subscribers, with their settings and their health",
+        "channels' delivery URLs, resthook subscribers and subscriptions, with their settings and their health",
         workspace(),
         limit(),
         examples=(IN,),
+    ),
+    Action(
+        "subscribe",
+        "webhooks.run_subscribe",
+        "send events of the workspace to a URL from now on; the secret that signs them is shown once",
+        workspace(),
+        text_or_file("--url", "where they go", required=True, metavar="URL"),
+        option("--event", "repeat", choices=WORKSPACE_EVENTS, several=True, required=True),
+        examples=(f"{IN} --url https://example.org/events --event contact.created --event ticket.opened",),
+    ),
+    Action(
+        "unsubscribe",
+        "webhooks.run_unsubscribe",
+        "end a subscription",
+        workspace(),
+        argument("subscription", "its id, as `relayboard webhook list` names it", kind=WholeNumber(1), metavar="ID"),
+        destroys="the subscription {subscription} ends, and what waits for it is given up",
+        examples=(f"{IN} 8 --yes",),
     ),
     Action(
         "set",
@@ -78,6 +97,13 @@ WEBHOOK = Noun(
         ),
         option("--format", "channel events as a form, or with the same names as JSON", choices=("form", "json")),
         option("--signature", "with a shared secret, or with a private key", choices=SIGNATURES),
+        text_or_file("--url", "where the events of a channel or a subscription go", metavar="URL"),
+        option(
+            "--event",
+            "all that a subscription gets from now on; repeat",
+            choices=WORKSPACE_EVENTS,
+            several=True,
+        ),
         OneOf(flag("--on", "send it events"), flag("--off", "send it no more events, and give up what waits")),
         examples=(
             f"{IN} {ID} --requests-per-second 10 --retry-delay 5 --retry-delay 300 --retry-delay 3600",

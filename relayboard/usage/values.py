@@ -72,6 +72,12 @@ REPEATS = ("never", "daily", "weekly", "monthly")
 DOUBLES = ("old_number", "two_schemes")
 CALL_OUTCOMES = ("accepted", "refused", "unanswered")
 CHANNEL_EVENTS = ("mo_sms", "mt_sent", "mt_dlvd", "mo_miss", "mo_call", "mt_call", "mt_miss", "alarm", "flow")
+WORKSPACE_EVENTS = (
+    *("contact.created", "contact.changed", "contact.deleted"),
+    *("message.received", "message.sent", "message.failed"),
+    *("ticket.opened", "ticket.assigned", "ticket.closed"),
+    *("broadcast.done", "flow_start.done", "run.completed", "import.done", "export.done"),
+)
 DATE_STYLES = ("day_first", "month_first", "year_first")
 NUMBER_FORMATS = ("by_country", "1,234.5", "1.234,5", "1 234,5", "1'234.5", "1 234.5", "1'234,5")
 DEPENDENCIES = ("none", "flows", "all")

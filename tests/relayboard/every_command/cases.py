@@ -136,9 +136,21 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
         "--workspace {workspace} --text 'Hello @contact.name' --contact {contact} --group Mothers "
         "--urn tel:+250788000333",
         "--workspace {workspace} --text Hello --group Mothers --at {tomorrow}",
+        "--workspace {workspace} --text Hello --query 'name = Ann' --draft",
         "--workspace {workspace} --text Hello --group Mothers --at {tomorrow} --repeat monthly --days 31 --times 3",
     ),
-    ("broadcast", "list"): ("--workspace {workspace}", "--workspace {workspace} --scheduled"),
+    ("broadcast", "list"): (
+        "--workspace {workspace}",
+        "--workspace {workspace} --scheduled",
+        "--workspace {workspace} --drafts",
+    ),
+    ("broadcast", "change"): (
+        "--workspace {workspace} --text 'Come at 9' --query 'name = Ann' --group Mothers {draft}",
+        "--workspace {workspace} --at {tomorrow} --repeat weekly --days MW --times 4 {draft}",
+        "--workspace {workspace} --at {tomorrow} --repeat never --send {draft}",
+        "--workspace {workspace} --draft {draft}",
+    ),
+    ("broadcast", "delete"): ("--workspace {workspace} --yes {spare_draft}",),
     ("broadcast", "stop"): ("--workspace {workspace} --yes {broadcast}",),
     ("broadcast", "show"): ("--workspace {workspace} {broadcast}",),
     ("contact", "copy"): ("--workspace {workspace} --output {folder}/ann.zip tel:+250788000444",),
@@ -262,7 +274,13 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
     ),
     ("delivery", "ledger"): ("--workspace {workspace}",),
     ("webhook", "list"): ("--workspace {workspace} --limit 5",),
+    ("webhook", "subscribe"): (
+        "--workspace {workspace} --url https://example.org/events --event contact.created --event ticket.opened",
+        "--workspace {workspace} --url-file {url_file} --event message.failed",
+    ),
+    ("webhook", "unsubscribe"): ("--workspace {workspace} --yes {spare_subscription}",),
     ("webhook", "set"): (
+        "--workspace {workspace} {subscription} --url https://example.org/elsewhere --event run.completed",
         "--workspace {workspace} --receiver {subscriber} --retry-delay 5 --retry-delay 300 --requests-per-second 2",
         "--workspace {workspace} --receiver {subscriber} --default-retries --no-limit --signature ed25519 --off",
         "--workspace {workspace} --receiver {subscriber} --format json",

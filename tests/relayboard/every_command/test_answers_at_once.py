@@ -57,6 +57,8 @@ NUMBER = {"phonenumbers"}
 COUNTED = {"prometheus_client"}
 NEEDS: dict[Leaf, set[str]] = {
     ("broadcast", "create"): ENGINE | NUMBER | MESSAGES,
+    ("broadcast", "change"): ENGINE | NUMBER | MESSAGES,
+    ("broadcast", "delete"): ENGINE | NUMBER | MESSAGES,
     ("broadcast", "stop"): MESSAGES,
     ("channel", "change"): MESSAGES,
     ("channel", "claim"): NUMBER | MESSAGES,

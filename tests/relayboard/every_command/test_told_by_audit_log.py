@@ -35,6 +35,8 @@ TOLD: dict[Leaf, tuple[str, str]] = {
     ("media", "delete"): ("media", DELETED),
     ("template", "create"): ("templates", CREATED),
     ("resthook", "create"): ("resthooks", CREATED),
+    ("webhook", "subscribe"): ("resthook_subscribers", CREATED),
+    ("webhook", "unsubscribe"): ("resthook_subscribers", DELETED),
     ("resthook", "secret"): ("resthook_subscribers", CHANGED),
     ("flow", "import"): ("flows", CREATED),
     ("flow", "change"): ("flows", CHANGED),

@@ -25,6 +25,7 @@ from persistence.classifiers import CLASSIFIERS, create_classifier
 from persistence.database import Database
 from persistence.deliveries.leases import AttemptOutcome, lease_deliveries, list_due_receivers, record_attempt
 from persistence.deliveries.outbox import record_channel_event
+from persistence.deliveries.subscriptions import create_subscription
 from persistence.fields import create_field
 from persistence.flows.records import add_flow_label
 from persistence.globals import create_global
@@ -115,6 +116,8 @@ def made_world(service: RunningService, folder: Path) -> Iterator[World]:
         create_field(tx, workspace.id, "Village", "text")
         ensure_resthook(tx, workspace.id, "old-birth")
         names["subscriber"] = str(create_subscriber(tx, workspace.id, "old-birth", "https://example.org/x"))
+        for name in ("subscription", "spare_subscription"):
+            names[name] = str(create_subscription(tx, workspace, f"https://example.org/{name}", ["run.completed"])[0])
         store_boundaries(tx, read_features(RWANDA, None))
     _make_records(database, workspace, names)
     names["elsewhere"] = str(_write_elsewhere(database, folder))
@@ -177,6 +180,9 @@ def _make_records(database: Database, workspace: Workspace, names: dict[str, str
         }
         form = read_form(tx, workspace, {"text": "Hello", "urns": ["tel:+254722000222"]})
         made["broadcast"] = (BROADCASTS, create_broadcast(tx, workspace.id, form))
+        for name in ("draft", "spare_draft"):
+            kept = read_form(tx, workspace, {"text": "Later", "urns": ["tel:+254722000222"], "draft": True})
+            made[name] = (BROADCASTS, create_broadcast(tx, workspace.id, kept))
         for name, (spec, record_id) in made.items():
             names[name] = str(json.loads(read_record(tx, spec, workspace, record_id))["uuid"])
 

@@ -9,6 +9,7 @@ from persistence import classifiers, fields, repeating, templates, ticketers, to
 from persistence.channels import health
 from persistence.channels.event_form import CHANNEL_EVENTS
 from persistence.contacts import merging
+from persistence.stamps import EVENT_AREAS
 from persistence.tables import deliveries
 from persistence.tables.complete import metadata
 from persistence.tables.policies import policy_of
@@ -35,6 +36,7 @@ SAME = {
     "REPEATS": repeating.REPEATS,
     "CALL_OUTCOMES": (health.ACCEPTED, health.REFUSED_CALL, health.UNANSWERED),
     "CHANNEL_EVENTS": CHANNEL_EVENTS,
+    "WORKSPACE_EVENTS": tuple(EVENT_AREAS),
     "DATE_STYLES": DATE_STYLES,
     "NUMBER_FORMATS": (BY_COUNTRY, *NUMBER_FORMATS),
     "DEPENDENCIES": [each.value for each in Dependencies],
