@@ -6,6 +6,7 @@ import { get } from "../shared/api.js";
 import { useChanges, useInTurn } from "../shared/changes.js";
 import { explain } from "../shared/explain.js";
 import { link } from "../shared/router.js";
+import { may } from "../shared/session.js";
 import { clock, dayKey, dayLabel, language, number, t } from "../shared/texts.js";
 import { classes, html, useEffect, useState } from "../shared/ui.js";
 
@@ -33,7 +34,10 @@ export function CalendarPage() {
       </header>
       ${problem && html`<${Problem} text=${problem} onRetry=${load} />`}
       ${!calendar && !problem && html`<${Waiting} />`}
-      ${calendar?.items.length === 0 && html`<${Empty} icon="campaign" title=${t("calendar.empty")} text=${t("calendar.empty_text")} />`}
+      ${calendar?.items.length === 0 && html`<${Empty} icon="campaign" title=${t("calendar.empty")} text=${t("calendar.empty_text")}>
+        ${may("create_broadcast") && html`<a class="button primary" href=${link(["broadcasts", "new"])}><${Icon} name="send" size=${18} /> ${t("broadcasts.write")}</a>`}
+        ${may("write_campaign") && html`<a class="button" href=${link(["campaigns"])}><${Icon} name="campaign" size=${18} /> ${t("campaigns.title")}</a>`}
+        ${may("write_trigger") && html`<a class="button" href=${link(["triggers"])}><${Icon} name="flow" size=${18} /> ${t("triggers.title")}</a>`}<//>`}
       ${calendar && calendar.items.length > 0 && html`
         <div class="calendar" role="list" aria-label=${t("calendar.title")}>
           ${days.slice(0, 7).map((day) => html`<p key=${day} class="weekday" aria-hidden="true">${weekday(day)}</p>`)}

@@ -63,7 +63,8 @@ function Shares({ flow, result, counts }) {
 
 /** A table of a result by groups, or by the values of a field. @param {{flow: TabProps["flow"], days: number | undefined, query: Record<string, string>, onAsk: (changed: Record<string, string>) => void}} props */
 function Crossing({ flow, days, query, onAsk }) {
-  const { cross = "", by = BY_GROUP } = query;
+  const { by = BY_GROUP } = query;
+  const cross = query.cross ?? (flow.results.length === 1 ? flow.results[0].key : "");
   const fields = useAll("fields");
   const [found, setFound] = useState(/** @type {Crossed | null} */ (null));
   const [problem, setProblem] = useState("");

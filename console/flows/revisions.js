@@ -17,16 +17,18 @@ import { describe } from "./node_content.js";
 export function RevisionList({ flow: { uuid, modified_on: modified, archived }, reload }) {
   const [revisions, setRevisions] = useState(/** @type {Revisions["revisions"]} */ ([]));
   const [chosen, setChosen] = useState(0);
+  const [against, setAgainst] = useState(0);
   const [differences, setDifferences] = useState(/** @type {Difference[] | null} */ (null));
   const [problem, setProblem] = useState("");
   const load = () => get("flow_revisions", { uuid }).then((found) => (setRevisions(found.revisions), setProblem("")), (error) => setProblem(explain(error)));
   useEffect(() => void load(), [uuid, modified]);
-  const show = async (/** @type {number} */ which) => {
-    const before = revisions[revisions.findIndex((each) => each.number === which) + 1];
+  /** The first revision is compared with none. @param {number} which @param {number} [other] */
+  const show = async (which, other = revisions.find((each) => each.number < which)?.number ?? 0) => {
     try {
-      const [old, present] = await Promise.all([before ? nodesOf(uuid, before.number) : [], nodesOf(uuid, which)]);
+      const [old, present] = await Promise.all([other ? nodesOf(uuid, other) : [], nodesOf(uuid, which)]);
       setDifferences(compare(old, present));
       setChosen(which);
+      setAgainst(other);
     } catch (error) {
       setProblem(explain(error));
     }
@@ -52,11 +54,20 @@ export function RevisionList({ flow: { uuid, modified_on: modified, archived }, 
       <ol>${revisions.map((each) => html`<li key=${each.number}>
         <button type="button" class="link" aria-expanded=${each.number === chosen} onClick=${() => (each.number === chosen ? setChosen(0) : show(each.number))}>${t("flows.revision", { number: number(each.number) })}</button>
         <span class="faint"> ${shortTime(each.created_on)}${each.created_by && html` · <bdi>${each.created_by.name || each.created_by.email}</bdi>`} ${each.is_current ? `· ${t("flows.present")}` : ""}</span>
-        ${each.number === chosen && differences && html`<${Differences} found=${differences} />
+        ${each.number === chosen && differences && html`<${Against} which=${chosen} against=${against} revisions=${revisions} onChoose=${(/** @type {number} */ other) => show(chosen, other)} /><${Differences} found=${differences} />
           ${!each.is_current && !archived && may("write_flow_revision") && html`<button type="button" onClick=${() => confirmFirst(back(each.number))}>${t("flows.back_to")}</button>`}`}
       </li>`)}</ol>
     </section>
   `;
+}
+
+/** With which earlier revision one is compared. @param {{which: number, against: number, revisions: Revisions["revisions"], onChoose: (other: number) => void}} props */
+function Against({ which, against, revisions, onChoose }) {
+  const earlier = revisions.filter((each) => each.number < which);
+  return earlier.length > 1 && html`<label class="compared">${t("flows.compared_with")}${" "}
+    <select onChange=${(/** @type {any} */ event) => onChoose(Number(event.target.value))}>
+      ${earlier.map(({ number: each, created_on: saved }) => html`<option key=${each} value=${each} selected=${each === against}>${t("flows.revision", { number: number(each) })} · ${shortTime(saved)}</option>`)}
+    </select></label>`;
 }
 
 /** @param {string} uuid @param {number} which */

@@ -5,7 +5,7 @@ import { Icon } from "../parts/icons.js";
 import { Empty, Field, ListEnd } from "../parts/small.js";
 import { post, remove } from "../shared/api.js";
 import { useList } from "../shared/lists.js";
-import { link } from "../shared/router.js";
+import { go, link } from "../shared/router.js";
 import { may } from "../shared/session.js";
 import { listTime, shortTime, t } from "../shared/texts.js";
 import { html, useState } from "../shared/ui.js";
@@ -16,17 +16,24 @@ export const Resthooks = ({ slug }) => (slug ? html`<${Resthook} key=${slug} slu
 
 function ResthookList() {
   const list = useList("resthooks", {});
+  const [isMaking, setMaking] = useState(false);
   useReturn(list.refresh);
+  const make = async (/** @type {FormData} */ data) => go(["settings", "resthooks", (await post("resthooks", { resthook: String(data.get("resthook")).trim() })).resthook]);
+  const add = may("create_resthook") && html`<button type="button" class="primary" onClick=${() => setMaking(true)}><${Icon} name="plus" size=${18} /> ${t("settings.new_resthook")}</button>`;
   const isEmpty = list.items.length === 0 && !list.loading && !list.problem;
   return html`
     <section class="card" aria-label=${t("settings.resthooks")}>
-      <h2>${t("settings.resthooks")}</h2>
-      ${isEmpty && html`<${Empty} icon="send" title=${t("settings.none")} text=${t("settings.resthooks_empty")} />`}
+      <header class="page-header"><h2>${t("settings.resthooks")}</h2><span class="grows"></span>${!isEmpty && add}</header>
+      ${isEmpty && html`<${Empty} icon="send" title=${t("settings.none")} text=${t("settings.resthooks_empty")}>${add}<//>`}
       <ul class="records">
         ${list.items.map(({ resthook, modified_on }) => html`<li key=${resthook}>
           <strong><a href=${link(["settings", "resthooks", resthook])}><bdi>${resthook}</bdi></a></strong><span class="note">${t("settings.changed", { time: listTime(modified_on) })}</span></li>`)}
       </ul>
       <${ListEnd} list=${list} />
+      ${isMaking && html`<${FormDialog} title=${t("settings.new_resthook")} submit=${t("settings.add")} draft="settings.resthook" onSubmit=${make} onClose=${() => setMaking(false)}>
+        <${Field} label=${t("contact.name")} id="resthook-name" help=${t("settings.resthook_help")}>
+          <input id="resthook-name" name="resthook" required maxlength="50" pattern="[A-Za-z0-9_\\-]+" dir="ltr" autocapitalize="off" spellcheck="false" aria-describedby="resthook-name-help" /><//>
+      <//>`}
     </section>
   `;
 }
@@ -47,12 +54,20 @@ function Resthook({ slug }) {
       submit: t("act.remove"),
       onYes: async () => (await remove("resthook_subscribers", { id }), list.reload()),
     });
+  const askToEnd = () =>
+    confirmFirst({
+      title: t("settings.delete", { name: slug }),
+      text: t("settings.resthook_text"),
+      submit: t("act.delete"),
+      onYes: async () => (await remove("resthooks", { resthook: slug }), go(["settings", "resthooks"])),
+    });
   const add = may("create_resthook_subscriber") && html`<button type="button" class="primary" onClick=${() => setAdding(true)}><${Icon} name="plus" size=${18} /> ${t("settings.subscribe")}</button>`;
   const isEmpty = list.items.length === 0 && !list.loading && !list.problem;
   return html`
     <section class="card" aria-label=${t("settings.subscribers")}>
       <header class="page-header"><a class="button quiet icon-only" href=${link(["settings", "resthooks"])} aria-label=${t("act.back")}><${Icon} name="back" /></a>
-        <h2><bdi>${slug}</bdi></h2><span class="grows"></span>${!isEmpty && add}</header>
+        <h2><bdi>${slug}</bdi></h2><span class="grows"></span>${!isEmpty && add}
+        ${isEmpty && may("delete_resthook") && html`<button type="button" class="quiet icon-only" aria-label=${t("settings.delete", { name: slug })} onClick=${askToEnd}><${Icon} name="trash" size=${18} /></button>`}</header>
       <h3>${t("settings.subscribers")}</h3>
       ${isEmpty && html`<${Empty} icon="send" title=${t("settings.none")} text=${t("settings.subscribers_empty")}>${add}<//>`}
       <ul class="records">

@@ -76,6 +76,8 @@ export const PERMISSIONS = {
   list_audit_events: ["administrator"],
   list_tokens: [...all, "surveyor"],
   list_resthooks: editors,
+  create_resthook: editors,
+  delete_resthook: editors,
   create_resthook_subscriber: editors,
   list_optins: staff,
   create_optin: editors,
