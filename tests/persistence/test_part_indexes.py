@@ -108,6 +108,7 @@ def tidy_up(database: Database) -> None:
     [
         ("name ~ o'berta", NAME_INDEX),
         ("name ~ ZOË", NAME_INDEX),
+        ("zoe", NAME_INDEX),
         ('name ~ "robert zoë"', NAME_INDEX),
         ('name = "ZOË O\'BERTA"', NAME_INDEX),
         ("tel ~ 8855577", URN_INDEX),

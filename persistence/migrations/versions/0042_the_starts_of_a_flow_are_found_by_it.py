@@ -5,8 +5,8 @@ Older programs work with it.
 
 from persistence.migrations.large_tables import add_index, remove_index
 
-revision = "0041"
-down_revision = "0040"
+revision = "0042"
+down_revision = "0041"
 works_for = "0001"
 branch_labels = None
 depends_on = None
