@@ -20,6 +20,7 @@ import { begin, change, findNode, positionOf, redone, selecting, undone } from "
 import { StepPanel } from "./panel.js";
 import { boxesOf, neighbour } from "./places.js";
 import { useIssues, useKeeping, useSaving } from "./saving.js";
+import { Simulator } from "./simulator.js";
 
 /**
  * @typedef {import("./model.js").Definition} Definition
@@ -58,7 +59,8 @@ export function FlowEditor(opened) {
   const [isOpen, setIsOpen] = useState(false);
   const [shown, setShown] = useState("");
   const [sought, setSought] = useState("");
-  const [path] = useState(/** @type {string[]} */ ([]));
+  const [path, setPath] = useState(/** @type {string[]} */ ([]));
+  const [isTrying, setIsTrying] = useState(false);
   const workspace = useWorkspace();
   const view = VIEWS.find((each) => each === query.view) ?? (matchMedia(NARROW).matches ? "list" : "surface");
   const isList = view === "list";
@@ -119,6 +121,11 @@ export function FlowEditor(opened) {
   const panel = node && isOpen && html`<${StepPanel} key=${node.uuid} definition=${definition} node=${node} workspace=${workspace} issues=${issues.filter((each) => each.node_uuid === node.uuid)}
     onChange=${onForm} onOpen=${reveal}
     onClose=${() => (setIsOpen(false), focus(node.uuid, []))} isInline=${isList} />`;
+  const addTest = (/** @type {import("./conversation.js").FlowTest} */ test) => {
+    edit("flow_change.test", { ...definition, _ui: { ...definition._ui, tests: [...(definition._ui?.tests ?? []), test] } });
+    notify(t("simulator.is_saved"));
+  };
+  const simulator = isTrying && html`<${Simulator} definition=${definition} chosen=${node?.uuid} onPath=${setPath} onTest=${addTest} onClose=${() => (setIsTrying(false), focus("", [], ".try-flow"))} />`;
   const itemsFor = (/** @type {import("./model.js").FlowNode} */ { uuid }) => [
     { text: t("flow_editor.enter_here"), onPick: () => commands.enter(uuid) },
     { text: t("flow_editor.connect"), onPick: () => setAsked({ kind: "connect", node: uuid }) },
@@ -143,10 +150,11 @@ export function FlowEditor(opened) {
       <span role="status">${words.length > 0 && t("flows.nodes_found", { count: number(found.length), total: number(definition.nodes.length) })}</span>
       <span class="grows"></span>
       <${Issues} definition=${definition} issues=${issues} problem=${notChecked} onOpen=${(/** @type {string} */ uuid) => (reveal(uuid), setIsOpen(true))} />
+      ${may("run_simulation") && html`<button type="button" class="try-flow" aria-pressed=${isTrying} onClick=${() => setIsTrying(!isTrying)}><${Icon} name="play" size=${16} /> ${t("flow_editor.try")}</button>`}
       ${/** @type {const} */ (["list", "translations"]).map((each) => html`<button key=${each} type="button" aria-pressed=${view === each} onClick=${() => go(["flows", flow.uuid, "edit"], { view: view === each ? "surface" : each }, { replace: true })}>${word("flow_view", each)}</button>`)}
     </div>
     ${view === "translations" && html`<${FlowTranslations} definition=${definition} workspace=${workspace} onChange=${onForm} />`}
-    ${view !== "translations" && html`<div class=${panel && !isList ? "drawing with-panel" : "drawing"}>
+    ${view !== "translations" && html`<div class=${simulator || (panel && !isList) ? "drawing with-panel" : "drawing"}>
       ${isList
         ? html`<${StepList} definition=${definition} opened=${isOpen ? node?.uuid ?? "" : ""} found=${words.length > 0 ? found : null} path=${path} issues=${counts} form=${panel} itemsFor=${itemsFor}
             onOpen=${(/** @type {string} */ uuid) => (select(uuid ? [uuid] : []), setIsOpen(!!uuid))} onConnect=${(/** @type {string} */ uuid, /** @type {string} */ exit) => setAsked({ kind: "connect", node: uuid, exit })} />`
@@ -156,7 +164,7 @@ export function FlowEditor(opened) {
               to ? commands.connect(exit, to) : openKinds(event, (kind) => commands.insert(exit, kind, { left: at.x, top: at.y }))}
             onLine=${(/** @type {string} */ exit, /** @type {any} */ at, /** @type {MouseEvent} */ event) =>
               openKinds(event, (kind) => commands.insert(exit, kind, { left: at.x, top: at.y }), [{ text: t("flow_editor.take_line"), onPick: () => commands.connect(exit, null) }])} />`}
-      ${!isList && panel}
+      ${simulator ? html`<div class="beside">${!isList && panel}${simulator}</div>` : !isList && panel}
     </div>
     <p class="help">${t(isList ? "flow_editor.list_help" : "flow_editor.keys")}</p>`}
     ${asked?.kind === "place" && html`<${PlaceMenu} at=${asked.at} label=${asked.label} items=${asked.items} onClose=${close} />`}

@@ -25,7 +25,6 @@
  * @typedef {Record<AssetKind, Asset[]>} Workspace what the lists of the API tell; those that the person may not see are empty
  * @typedef {(definition: Definition, label: Label, field?: string) => void} OnChange
  * @typedef {{definition: Definition, node: FlowNode, workspace: Workspace, onChange: OnChange}} NodeFormProps of forms/node_form.js
- * @typedef {{definition: Definition, flow: string, onPath: (nodes: string[]) => void}} SimulatorProps of simulator.js; `flow` is a UUID
  */
 
 /** Changes of one field that follow each other so quickly are one step. */

@@ -1,0 +1,114 @@
+"""People try a flow while they draw it, in a real browser: they talk with it, choose its way, and make tests of it."""
+
+from typing import Any
+
+from playwright.sync_api import BrowserContext, Page, expect
+
+from persistence.sql.columns import new_uuid
+from tests.console.clinic import Clinic
+from tests.console.pages import sign_in
+from tests.console.test_flow_editor import make_flow, newest, publish
+from tests.console.test_flows_kept import REVISIONS
+from tests.console.test_triggers import on_every_screen
+
+
+def node(*actions: dict[str, Any], **more: Any) -> dict[str, Any]:
+    exits = [{"uuid": new_uuid(), "destination_uuid": None}]
+    return {"uuid": new_uuid(), "actions": [{"uuid": new_uuid(), **each} for each in actions], "exits": exits, **more}
+
+
+def save_asking_flow(clinic: Clinic, name: str) -> str:
+    """A flow that asks with two answers to press, waits for an hour, and names a field for those who agree."""
+    flow = make_flow(clinic, name)
+    naming = {"type": "set_contact_name", "name": "Amina Agreed"}
+    thanks = node({"type": "send_msg", "text": "Thank you, @contact.first_name."}, naming)
+    pity = node({"type": "send_msg", "text": "What a pity."})
+    ask = node({"type": "send_msg", "text": "May we write to you?", "quick_replies": ["Yes", "No"]})
+    ask["exits"] = [{"uuid": new_uuid(), "destination_uuid": each["uuid"]} for each in (thanks, pity)]
+    yes, other = (
+        {"uuid": new_uuid(), "name": name, "exit_uuid": each["uuid"]}
+        for name, each in zip(("Yes", "Other"), ask["exits"], strict=True)
+    )
+    ask["router"] = {
+        "type": "switch",
+        "operand": "@input.text",
+        "wait": {"type": "msg", "timeout": {"seconds": 3600, "category_uuid": other["uuid"]}},
+        "result_name": "Agrees",
+        "categories": [yes, other],
+        "cases": [{"uuid": new_uuid(), "type": "has_any_word", "arguments": ["yes"], "category_uuid": yes["uuid"]}],
+        "default_category_uuid": other["uuid"],
+    }
+    definition = {**newest(clinic, flow), "nodes": [ask, thanks, pity]}
+    clinic.service.post(f"{REVISIONS}?uuid={flow}", {"based_on": 1, "definition": definition})
+    return flow
+
+
+def heard(page: Page) -> list[str]:
+    return page.locator(".phone .message:not(.out) .text").all_text_contents()
+
+
+def test_a_flow_is_talked_through_and_the_conversation_becomes_a_test(somebody: BrowserContext, clinic: Clinic) -> None:
+    flow = save_asking_flow(clinic, "Consent")
+    page = sign_in(somebody, clinic, "editor", place=f"flows/{flow}/edit")
+    page.get_by_role("button", name="Try", exact=True).click()
+    panel = page.get_by_role("complementary", name="Try the flow")
+    panel.get_by_text("Who talks, and what happens").click()
+    panel.get_by_label("Name").fill("Grace Auma")
+    panel.get_by_role("button", name="Begin", exact=True).click()
+    expect(panel.get_by_text("May we write to you?")).to_be_visible()
+    expect(page.locator(".flow-node.lit")).to_have_count(1)
+    panel.get_by_role("button", name="Yes", exact=True).click()
+    expect(panel.get_by_text("Thank you, Grace.")).to_be_visible()
+    expect(panel.get_by_text("Agrees: Yes (Yes)")).to_be_visible()
+    expect(page.locator(".flow-node.lit")).to_have_count(2)
+    expect(page.locator(".way.lit")).to_have_count(1)
+    panel.locator(".known summary").last.click()
+    expect(panel.locator(".known").last).to_contain_text("Amina Agreed")
+    on_every_screen(page, "the simulator")
+
+    panel.get_by_role("button", name="Save as a test").click()
+    page.get_by_label("What the test shows").fill("Somebody agrees")
+    page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    panel.get_by_role("button", name="Play all tests (1)").click()
+    expect(panel.get_by_text("Passed: 1 of 1")).to_be_visible()
+    publish(page)
+    (test,) = newest(clinic, flow)["_ui"]["tests"]
+    assert test == {
+        "name": "Somebody agrees",
+        "contact": {"name": "Grace Auma"},
+        "steps": [
+            {"expect": [{"text": "May we write to you?", "quick_replies": ["Yes", "No"]}]},
+            {"say": "Yes"},
+            {"expect": ["Thank you, Grace."]},
+        ],
+        "then": {
+            "status": "completed",
+            "results": {"agrees": {"value": "Yes", "category": "Yes"}},
+            "name": "Amina Agreed",
+        },
+    }
+
+
+def test_time_passes_a_way_is_chosen_and_the_conversation_begins_at_a_step(
+    somebody: BrowserContext, clinic: Clinic
+) -> None:
+    flow = save_asking_flow(clinic, "Consent again")
+    page = sign_in(somebody, clinic, "editor", place=f"flows/{flow}/edit")
+    page.get_by_role("button", name="Try", exact=True).click()
+    panel = page.get_by_role("complementary", name="Try the flow")
+    panel.get_by_role("button", name="Begin", exact=True).click()
+    panel.get_by_role("button", name="Nobody answers in time").click()
+    expect(panel.get_by_text("What a pity.")).to_be_visible()
+    panel.get_by_role("button", name="Take the last answer back").click()
+    panel.get_by_text("Who talks, and what happens").click()
+    panel.get_by_label("Way on from: Step 1").select_option(label="Yes")
+    panel.get_by_label("Answer of the contact").fill("never")
+    page.keyboard.press("Enter")
+    expect(panel.get_by_text("Thank you,")).to_be_visible()
+    expect(panel.get_by_text("cannot be saved as a test")).to_be_visible()
+
+    page.locator(".node-opener >> nth=2").focus()
+    page.keyboard.press("Enter")
+    panel.get_by_role("button", name="Begin at: Step 3").click()
+    expect(panel.get_by_text("The flow has ended.")).to_be_visible()
+    assert heard(page) == ["What a pity."]
