@@ -28,7 +28,7 @@ from persistence.flows.testing import play_from_form
 from persistence.flows.writes import list_revisions, read_revision
 from persistence.runs.results import Asked
 from persistence.runs.results import read_flow_results as read_results
-from persistence.tokens import check_area
+from persistence.tokens import check_area, covers
 
 list_flows = ListAnswer(FLOWS)
 
@@ -114,7 +114,8 @@ def run_flow_tests(request: Request) -> Answer:
 
 
 def run_simulation(request: Request) -> Answer:
-    return as_json(200, simulate(request.tx, request.workspace, request.body))
+    with_tickets = covers(request.areas, "tickets")
+    return as_json(200, simulate(request.tx, request.workspace, request.body, with_tickets=with_tickets))
 
 
 def create_flow_start(request: Request) -> Answer:

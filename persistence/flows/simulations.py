@@ -34,13 +34,15 @@ OPTIONS = Options(classifiers=True, groups_see_urns=True, extra=True)
 """Those of the worker, as far as they do not concern what others are told."""
 
 
-def simulate(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) -> dict[str, Any]:
+def simulate(
+    tx: Transaction, workspace: Workspace, body: Mapping[str, Any], *, with_tickets: bool = True
+) -> dict[str, Any]:
     """Starts a conversation, or with `session` continues it; returns the session, the events of this sprint, and what
-    people look for in it. Raises InvalidInput.
+    people look for in it. A copied contact has its open tickets only `with_tickets`. Raises InvalidInput.
     """
     _check_form(body)
     tx.may_pause()
-    contact = _copy_contact(tx, workspace, body)
+    contact = _copy_contact(tx, workspace, body, with_tickets=with_tickets)
     unsaved = _read_unsaved(tx, workspace, body)
     assets = StoredAssets(tx, workspace, [Channel.from_json(CHANNEL)], unsaved)
     services = _read_services(body.get("services") or {}).as_services()
@@ -117,13 +119,17 @@ def _find_flow(assets: StoredAssets, uuid: str) -> Flow:
     return flow
 
 
-def _copy_contact(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) -> Contact | None:
+def _copy_contact(
+    tx: Transaction, workspace: Workspace, body: Mapping[str, Any], *, with_tickets: bool
+) -> Contact | None:
     """A contact of the workspace as it is now, with another number if people may not see its own."""
     if body.get("contact") is None:
         return None
     [contact_id] = find_contacts(tx, workspace, [body["contact"]], field="contact")
     contact = load_contacts(tx, workspace.id, [contact_id])[contact_id]
-    return Contact.from_json({**contact.to_json(), "urns": [PHONE]}) if workspace.is_anonymous else contact
+    changed: dict[str, Any] = {"urns": [PHONE]} if workspace.is_anonymous else {}
+    changed |= {} if with_tickets else {"tickets": []}
+    return Contact.from_json({**contact.to_json(), **changed}) if changed else contact
 
 
 def _read_services(given: Mapping[str, Any]) -> SaidAnswers:

@@ -154,6 +154,21 @@ def test_the_timeline_leaves_out_what_is_of_other_areas(api: Api, filled: Filled
         assert api.limited_to(area).get(path, contact=uuid).status_code == 403
 
 
+def test_a_copied_contact_of_a_simulation_has_its_tickets_only_with_their_area(
+    api: Api, database: Database, workspace: Workspace
+) -> None:
+    uuid = make_contact(database, workspace)
+    assert api.post("/api/v2/tickets.json", {"contact": uuid, "note": "Call back"}).status_code == 201
+    says = make_definition({"type": "send_msg", "text": "@(count(contact.tickets))"})
+    body = {"definition": says, "contact": uuid}
+
+    for areas, count in ((("flows", "contacts"), 0), (("flows", "contacts", "tickets"), 1)):
+        played = api.limited_to(*areas).post("/api/v2/simulations.json", body).json()
+        assert len(played["contact"].get("tickets", [])) == count
+        (event,) = (each for each in played["events"] if each["type"] == "msg_created")
+        assert event["msg"]["text"] == str(count)
+
+
 def test_exports_are_made_and_read_by_who_may_read_what_they_hold(api: Api) -> None:
     path, kinds = "/api/v2/exports.json", ("contacts", "messages", "runs", "tickets")
     area_of = dict(zip(kinds, ("contacts", "messages", "flows", "tickets"), strict=True))
