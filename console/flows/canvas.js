@@ -7,9 +7,9 @@ import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../
 /**
  * @typedef {{x: number, y: number, scale: number}} View where the corner of the drawing is, in pixels of the surface
  * @typedef {{width: number, height: number, boxes: import("./layout.js").Box[], shown: import("./layout.js").Box | undefined, label: string, children: any,
- *   keys?: string, fits?: unknown, onGrab?: (event: PointerEvent) => boolean}} Props
+ *   keys?: string, fits?: unknown, onGrab?: (event: PointerEvent) => boolean, onView?: (seen: import("./layout.js").Box, scale: number) => void}} Props
  *   `shown` comes into sight whenever it changes; the children stay the same object while they need not be drawn again. The view
- *   is set anew when `fits` changes, by default the size; what `onGrab` takes does not move the drawing
+ *   is set anew when `fits` changes, by default the size; what `onGrab` takes does not move the drawing; `onView` is told which part is seen
  */
 
 const MOST = 2;
@@ -23,7 +23,7 @@ const CLICK = 4;
 const MAP = { width: 150, height: 170 };
 
 /** @param {Props} props */
-export function Canvas({ width, height, boxes, shown, label, children, keys = t("canvas.keys"), fits = `${width} ${height}`, onGrab = () => false }) {
+export function Canvas({ width, height, boxes, shown, label, children, keys = t("canvas.keys"), fits = `${width} ${height}`, onGrab = () => false, onView }) {
   const area = useRef(/** @type {HTMLElement | null} */ (null));
   const [size, setSize] = useState({ width: 1, height: 1 });
   const [view, setView] = useState(/** @type {View} */ ({ x: MARGIN, y: MARGIN, scale: 1 }));
@@ -45,6 +45,7 @@ export function Canvas({ width, height, boxes, shown, label, children, keys = t(
   useEffect(() => {
     if (shown) setView((old) => revealing(old, shown, measure()));
   }, [shown]);
+  useLayoutEffect(() => onView?.({ x: -view.x / view.scale, y: -view.y / view.scale, width: size.width / view.scale, height: size.height / view.scale }, view.scale), [view, size]);
   const hands = useHands(area, setView, zoom, onGrab);
   const press = (/** @type {KeyboardEvent} */ event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;

@@ -134,16 +134,17 @@ function Content({ nodes, drawn, counts, opened, found, onOpen }) {
 
 /**
  * A node as it is drawn: what it does, and its exits, each with something at its end.
- * @param {{node: FlowNode, number: number, box: import("./layout.js").Box, className: string, opener: Record<string, any>, atExit: (exit: string) => any, counts?: Counts, children?: any}} props
+ * @param {{node: FlowNode, number: number, box: import("./layout.js").Box, className: string, opener: Record<string, any>, atExit: (exit: string) => any, counts?: Counts, isBare?: boolean, children?: any}} props
+ *   bare it is only its outline
  */
-export function NodeCard({ node, number: place, box, className, opener, atExit, counts, children }) {
+export function NodeCard({ node, number: place, box, className, opener, atExit, counts, isBare, children }) {
   const names = exitNames(node);
   return html`<li dir=${document.documentElement.dir || "ltr"} class=${classes("flow-node", node.router && "router", className)}
     style=${{ left: `${box.x}px`, top: `${box.y}px`, width: `${box.width}px`, height: `${box.height}px` }}>
     <button type="button" id=${`node-${node.uuid}`} data-node=${node.uuid} class="node-opener" ...${opener}><span class="hidden">${t("flows.node", { number: number(place) })}</span></button>
-    <ul class="does">${shortLines(node).map((line, at) => html`<li key=${at} dir="auto">${line}</li>`)}</ul>
-    ${counts && html`<${NodeCounts} flow="" node=${node.uuid} counts=${counts} />`}${children}
-    <ul class="exits">${node.exits.map(({ uuid }, at) => html`<li key=${uuid}><span dir="auto">${names[at]}</span> ${atExit(uuid)}</li>`)}</ul>
+    ${!isBare && html`<ul class="does">${shortLines(node).map((line, at) => html`<li key=${at} dir="auto">${line}</li>`)}</ul>
+      ${counts && html`<${NodeCounts} flow="" node=${node.uuid} counts=${counts} />`}${children}
+      <ul class="exits">${node.exits.map(({ uuid }, at) => html`<li key=${uuid}><span dir="auto">${names[at]}</span> ${atExit(uuid)}</li>`)}</ul>`}
   </li>`;
 }
 

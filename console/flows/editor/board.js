@@ -5,7 +5,7 @@ import { number, t } from "../../shared/texts.js";
 import { classes, html, useEffect, useMemo, useRef, useState } from "../../shared/ui.js";
 import { Canvas } from "../canvas.js";
 import { Arrows, NodeCard } from "../drawing.js";
-import { DIRECTIONS, extentOf, linesFrom, lineTo, neighbour, nodesIn, portOf, shifted } from "./places.js";
+import { around, DIRECTIONS, extentOf, linesFrom, lineTo, neighbour, nodesIn, overlap, portOf, shifted } from "./places.js";
 
 /**
  * @typedef {import("./places.js").Box} Box
@@ -20,6 +20,9 @@ import { DIRECTIONS, extentOf, linesFrom, lineTo, neighbour, nodesIn, portOf, sh
  */
 
 const CLICK = 4;
+/** More nodes are only drawn where they are seen, and without their texts where nobody could read them. */
+const DRAWN_WHOLE = 80;
+const READABLE = 0.3;
 /** By one press of an arrow key, in the pixels of the drawing. */
 const STEP = 20;
 
@@ -28,6 +31,7 @@ export function Board({ definition, boxes, selection, shown, found, path, issues
   const surface = useRef(/** @type {HTMLElement | null} */ (null));
   const { gesture, grab, wasDragged } = useGestures({ surface, definition, boxes, selection, onSelect, onMove, onConnect });
   const drawn = useMemo(() => (gesture?.kind === "nodes" ? withShift(boxes, selection, gesture) : boxes), [boxes, gesture, selection]);
+  const { seen, isBare, onView } = useSeen(definition.nodes.length);
   const whole = useMemo(() => extentOf(boxes.values()), [boxes]);
   const all = useMemo(() => [...boxes.values()], [boxes]);
   const entered = selection[0] ?? definition.nodes[0]?.uuid;
@@ -36,7 +40,7 @@ export function Board({ definition, boxes, selection, shown, found, path, issues
     if (!node || event.defaultPrevented) return;
     const direction = DIRECTIONS[event.key];
     if (direction && event.shiftKey) onMove(shifted(definition, boxes, selection.includes(node) ? selection : [node], direction[0] * STEP, direction[1] * STEP));
-    else if (direction && !event.ctrlKey && !event.metaKey && !event.altKey) focusNode(neighbour(boxes, node, event.key), onGo);
+    else if (direction && !event.ctrlKey && !event.metaKey && !event.altKey) onGo(neighbour(boxes, node, event.key));
     else if (!onKey(event, node)) return;
     event.preventDefault();
     event.stopPropagation();
@@ -48,20 +52,30 @@ export function Board({ definition, boxes, selection, shown, found, path, issues
   };
   const place = (/** @type {MouseEvent} */ event) => placeOn(/** @type {HTMLElement} */ (surface.current), event);
   return html`
-    <${Canvas} width=${whole.width} height=${whole.height} boxes=${all} shown=${boxes.get(shown)} label=${t("flow_editor.surface")} keys=${t("flow_editor.keys")} fits=${definition.uuid} onGrab=${grab}>
+    <${Canvas} width=${whole.width} height=${whole.height} boxes=${all} shown=${boxes.get(shown)} label=${t("flow_editor.surface")} keys=${t("flow_editor.keys")} fits=${definition.uuid} onGrab=${grab} onView=${onView}>
       <div class="board" ref=${surface} onKeyDown=${press}>
-        <${Lines} definition=${definition} boxes=${drawn} path=${path} onPick=${(/** @type {string} */ exit, /** @type {MouseEvent} */ event) => !wasDragged() && onLine(exit, place(event), event)} />
-        <${Nodes} definition=${definition} boxes=${drawn} selection=${selection} entered=${entered} found=${found} path=${path} issues=${issues} onPick=${pick} />
+        <${Lines} definition=${definition} boxes=${drawn} path=${path} seen=${seen} isBare=${isBare} onPick=${(/** @type {string} */ exit, /** @type {MouseEvent} */ event) => !wasDragged() && onLine(exit, place(event), event)} />
+        <${Nodes} definition=${definition} boxes=${drawn} seen=${seen} isBare=${isBare} selection=${selection} entered=${entered} found=${found} path=${path} issues=${issues} onPick=${pick} />
         ${gesture && gesture.kind !== "nodes" && html`<${GestureShape} gesture=${gesture} boxes=${boxes} />`}
       </div>
     <//>
   `;
 }
 
-/** @param {string} node @param {(node: string) => void} onGo */
-function focusNode(node, onGo) {
-  onGo(node);
-  document.getElementById(`node-${node}`)?.focus({ preventScroll: true });
+/**
+ * The part of the surface that is drawn: with a margin, so that it changes seldom. @param {number} count of nodes
+ * @returns {{seen: Box | null, isBare: boolean, onView: (seen: Box, scale: number) => void}} null is all
+ */
+function useSeen(count) {
+  const [state, setState] = useState({ seen: /** @type {Box} */ ({ x: 0, y: 0, width: 0, height: 0 }), isBare: false });
+  const onView = (/** @type {Box} */ now, /** @type {number} */ scale) =>
+    setState((old) => {
+      const isBare = scale < READABLE;
+      const isInside = overlap(now, old.seen) && now.x >= old.seen.x && now.y >= old.seen.y && now.x + now.width <= old.seen.x + old.seen.width && now.y + now.height <= old.seen.y + old.seen.height;
+      // What was drawn for a far view is too much for a near one.
+      return isInside && isBare === old.isBare && old.seen.width < 6 * now.width ? old : { seen: around(now), isBare };
+    });
+  return count > DRAWN_WHOLE ? { ...state, onView } : { seen: null, isBare: false, onView };
 }
 
 /** The point of the drawing below a pointer. @param {HTMLElement} surface @param {{clientX: number, clientY: number}} event @returns {Point} */
@@ -179,40 +193,55 @@ function useKept(draw) {
   return { one, end: () => void (kept.current = present) };
 }
 
-/** @param {Pick<Props, "definition" | "boxes" | "path"> & {onPick: (exit: string, event: MouseEvent) => void}} props */
-function Lines({ definition, boxes, path, onPick }) {
-  const pick = useRef(onPick);
-  pick.current = onPick;
-  const passed = new Set(path.slice(1).map((to, at) => `${path[at]} ${to}`));
+/** @typedef {{seen: Box | null, isBare: boolean}} Seen */
+
+/** @param {Pick<Props, "definition" | "boxes" | "path"> & Seen & {onPick: (exit: string, event: MouseEvent) => void}} props */
+function Lines({ definition, boxes, path, seen, isBare, onPick }) {
+  const [pointed, setPointed] = useState("");
+  const passed = useMemo(() => new Set(path.slice(1).map((to, at) => `${path[at]} ${to}`)), [path]);
   const { one, end } = useKept((/** @type {{node: import("./model.js").FlowNode, lit: string}} */ { node, lit }) =>
-    html`<g key=${node.uuid}>${linesFrom(node, boxes).map(({ exit, to, d, isBack, middle }) => html`
+    html`<g key=${node.uuid}>${linesFrom(node, boxes).map(({ exit, to, d, isBack }) => html`
       <path key=${exit} class=${classes("way", isBack && "back", lit.includes(to) && "lit")} d=${d} marker-end="url(#arrow)" />
-      <g key=${`i${exit}`} class="on-line" data-line=${exit} onClick=${(/** @type {MouseEvent} */ event) => pick.current(exit, event)}><path class="line-hit" d=${d} /><circle cx=${middle.x} cy=${middle.y} r="9" /><path class="line-plus" d=${`M${middle.x - 4},${middle.y}h8M${middle.x},${middle.y - 4}v8`} /></g>`)}</g>`);
+      ${!isBare && html`<path key=${`h${exit}`} class="line-hit" data-line=${exit} d=${d} />`}`)}</g>`);
   const drawn = definition.nodes.map((node) => {
-    const lit = node.exits.flatMap(({ destination_uuid: to }) => (to && passed.has(`${node.uuid} ${to}`) ? [to] : [])).join();
-    return one(node.uuid, [node, lit, boxes.get(node.uuid), ...node.exits.map(({ destination_uuid: to }) => boxes.get(to ?? ""))], { node, lit });
+    const [from, ...to] = [node.uuid, ...node.exits.map(({ destination_uuid: target }) => target ?? "")].map((uuid) => boxes.get(uuid));
+    if (seen && !to.some((box) => box && from && overlap(seen, spanning(from, box)))) return null;
+    const lit = passed.size > 0 ? node.exits.flatMap(({ destination_uuid: target }) => (target && passed.has(`${node.uuid} ${target}`) ? [target] : [])).join() : "";
+    return one(node.uuid, [node, lit, isBare, from, ...to], { node, lit });
   });
   end();
-  return html`<svg class="lines" aria-hidden="true"><${Arrows} />${drawn}</svg>`;
+  const point = (/** @type {MouseEvent} */ { target }) => setPointed(/** @type {SVGElement} */ (target).dataset.line ?? "");
+  const owner = pointed ? definition.nodes.find(({ exits }) => exits.some(({ uuid }) => uuid === pointed)) : undefined;
+  const middle = owner && linesFrom(owner, boxes).find(({ exit }) => exit === pointed)?.middle;
+  return html`<svg class="lines" aria-hidden="true" onPointerOver=${point} onPointerLeave=${() => setPointed("")}
+    onClick=${(/** @type {any} */ event) => event.target.dataset.line && onPick(event.target.dataset.line, event)}><${Arrows} />${drawn}
+    ${middle && html`<g class="on-line"><circle cx=${middle.x} cy=${middle.y} r="9" /><path class="line-plus" d=${`M${middle.x - 4},${middle.y}h8M${middle.x},${middle.y - 4}v8`} /></g>`}</svg>`;
 }
 
-/** @param {Pick<Props, "definition" | "boxes" | "selection" | "found" | "path" | "issues"> & {entered: string | undefined, onPick: (node: string, event: MouseEvent) => void}} props */
-function Nodes({ definition, boxes, selection, entered, found, path, issues, onPick }) {
+/** @param {Box} one @param {Box} other @returns {Box} */
+function spanning(one, other) {
+  const [x, y] = [Math.min(one.x, other.x), Math.min(one.y, other.y)];
+  return { x, y, width: Math.max(one.x + one.width, other.x + other.width) - x, height: Math.max(one.y + one.height, other.y + other.height) - y };
+}
+
+/** @param {Pick<Props, "definition" | "boxes" | "selection" | "found" | "path" | "issues"> & Seen & {entered: string | undefined, onPick: (node: string, event: MouseEvent) => void}} props */
+function Nodes({ definition, boxes, seen, isBare, selection, entered, found, path, issues, onPick }) {
   const pick = useRef(onPick);
   pick.current = onPick;
   const [chosen, sought, passed] = [selection, found, path].map((each) => new Set(each));
   const language = document.documentElement.lang;
   const { one, end } = useKept((/** @type {{node: import("./model.js").FlowNode, at: number, box: Box, look: string, wrong: number}} */ { node, at, box, look, wrong }) =>
-    html`<${NodeCard} key=${node.uuid} node=${node} number=${at + 1} box=${box} className=${look}
+    html`<${NodeCard} key=${node.uuid} isBare=${isBare} node=${node} number=${at + 1} box=${box} className=${look}
       opener=${{ "aria-pressed": chosen.has(node.uuid), tabindex: node.uuid === entered ? 0 : -1, onClick: (/** @type {MouseEvent} */ event) => pick.current(node.uuid, event) }}
       atExit=${(/** @type {string} */ exit) => html`<i class="port" data-exit=${exit} title=${t("flow_editor.drag_exit")}></i>`}>
       ${(at === 0 || wrong > 0) && html`<p class="node-counts">${at === 0 && html`<span class="badge calm">${t("flow_editor.entry")}</span>`}
         ${wrong > 0 && html`<span class="badge bad"><${Icon} name="failed" size=${12} /> ${t("flow_editor.issues_here", { count: number(wrong) })}</span>`}</p>`}<//>`);
   const drawn = definition.nodes.map((node, at) => {
     const box = /** @type {Box} */ (boxes.get(node.uuid));
+    if (seen && !chosen.has(node.uuid) && node.uuid !== entered && !overlap(seen, box)) return null;
     const [wrong, isEntered] = [issues.get(node.uuid) ?? 0, node.uuid === entered];
     const look = classes(chosen.has(node.uuid) && "opened", sought.has(node.uuid) && "found", passed.has(node.uuid) && "lit", wrong > 0 && "wrong");
-    return one(node.uuid, [node, box, look, at, wrong, isEntered, language], { node, at, box, look, wrong });
+    return one(node.uuid, [node, box, look, at, wrong, isEntered, language, isBare], { node, at, box, look, wrong });
   });
   end();
   return html`<ol>${drawn}</ol>`;

@@ -25,6 +25,8 @@ export function commandsFor({ definition, boxes, selection, workspace, edit }) {
     const box = boxes.get(node ?? "");
     return box ? { left: box.x, top: box.y + box.height + GAP } : { left: GAP / 2, top: boxes.size > 0 ? extentOf(places()).height : GAP / 2 };
   };
+  /** Also of a node that was only laid out. @param {string} uuid */
+  const placeOf = (uuid) => ({ left: boxes.get(uuid)?.x ?? 0, top: boxes.get(uuid)?.y ?? 0 });
   return {
     /** A step by itself. @param {import("./kinds.js").Kind} kind @param {Position} [at] */
     add(kind, at) {
@@ -51,7 +53,7 @@ export function commandsFor({ definition, boxes, selection, workspace, edit }) {
     },
     /** Steps as text. @param {string[]} nodes @param {boolean} isCut */
     copy(nodes, isCut) {
-      const text = JSON.stringify(copied(definition, nodes));
+      const text = JSON.stringify(copied(moveNodes(definition, new Map(nodes.map((uuid) => [uuid, placeOf(uuid)]))), nodes));
       if (isCut) edit("flow_change.cut", deleteNodes(definition, nodes));
       notify(t("flow_editor.copied", { count: number(nodes.length) }));
       return text;

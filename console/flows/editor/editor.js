@@ -112,8 +112,7 @@ export function FlowEditor(opened) {
     if (event.detail === 0) focus("", [], ".step-panel");
   };
   const words = sought.toLowerCase().split(/\s+/).filter(Boolean);
-  const texts = useMemo(() => (words.length > 0 ? definition.nodes.map((node) => ({ uuid: node.uuid, text: searchText(node, definition.localization) })) : []), [definition, words.length > 0]);
-  const found = texts.filter(({ text }) => words.every((each) => text.includes(each))).map(({ uuid }) => uuid);
+  const found = useMemo(() => definition.nodes.filter((node) => words.length > 0 && words.every((each) => textOf(node, definition.localization).includes(each))).map(({ uuid }) => uuid), [definition, sought]);
   const next = (/** @type {number} */ step) => found.length > 0 && reveal(found[(found.indexOf(selection[0] ?? "") + step + found.length) % found.length]);
   /** @type {import("./model.js").OnChange} */
   const onForm = (next, label, field) => edit(label, next, { field });
@@ -159,7 +158,7 @@ export function FlowEditor(opened) {
         ? html`<${StepList} definition=${definition} opened=${isOpen ? node?.uuid ?? "" : ""} found=${words.length > 0 ? found : null} path=${path} issues=${counts} form=${panel} itemsFor=${itemsFor}
             onOpen=${(/** @type {string} */ uuid) => (select(uuid ? [uuid] : []), setIsOpen(!!uuid))} onConnect=${(/** @type {string} */ uuid, /** @type {string} */ exit) => setAsked({ kind: "connect", node: uuid, exit })} />`
         : boxes.size === definition.nodes.length && html`<${Board} definition=${definition} boxes=${boxes} selection=${selection} shown=${shown} found=${found} path=${path} issues=${counts}
-            onSelect=${select} onGo=${reveal} onOpen=${openStep} onKey=${onKey} onMove=${(/** @type {Definition} */ moved) => edit("flow_change.move", moved)}
+            onSelect=${select} onGo=${(/** @type {string} */ uuid) => (reveal(uuid), focus(uuid, []))} onOpen=${openStep} onKey=${onKey} onMove=${(/** @type {Definition} */ moved) => edit("flow_change.move", moved)}
             onConnect=${(/** @type {string} */ exit, /** @type {string | null} */ to, /** @type {any} */ at, /** @type {PointerEvent} */ event) =>
               to ? commands.connect(exit, to) : openKinds(event, (kind) => commands.insert(exit, kind, { left: at.x, top: at.y }))}
             onLine=${(/** @type {string} */ exit, /** @type {any} */ at, /** @type {MouseEvent} */ event) =>
@@ -173,6 +172,18 @@ export function FlowEditor(opened) {
     ${asked?.kind === "conflict" && html`<${ConflictDialog} theirs=${asked.theirs} before=${base.definition} onClose=${close}
       onMine=${() => (setBase(asked.theirs.base), close())} onTheirs=${() => (setBase(asked.theirs.base), edit("flow_change.theirs", asked.theirs.base.definition), close())} />`}
   `;
+}
+
+/** What nodes say, as long as they say it. @type {WeakMap<import("./model.js").FlowNode, {localization: Definition["localization"], text: string}>} */
+const texts = new WeakMap();
+
+/** @param {import("./model.js").FlowNode} node @param {Definition["localization"]} localization */
+function textOf(node, localization) {
+  const known = texts.get(node);
+  if (known && known.localization === localization) return known.text;
+  const text = searchText(node, localization);
+  texts.set(node, { localization, text });
+  return text;
 }
 
 /** @param {import("./model.js").Step[]} steps */

@@ -35,12 +35,25 @@ export function boxesOf(definition, laidOut, before) {
       boxes.set(node.uuid, null);
       continue;
     }
-    const box = same(before.get(node.uuid), { x: place.left, y: place.top, width: WIDTH, height: heightOf(node) });
+    const box = same(before.get(node.uuid), { x: place.left, y: place.top, width: WIDTH, height: heightOnce(node) });
     boxes.set(node.uuid, box);
     bottom = Math.max(bottom, box.y + box.height);
   }
   unplaced.forEach((node, at) => boxes.set(node.uuid, same(before.get(node.uuid), { x: at * (WIDTH + GAP), y: bottom + GAP, width: WIDTH, height: heightOf(node) })));
   return boxes;
+}
+
+/** A node that did not change has its height. @type {WeakMap<import("./model.js").FlowNode, {height: number, language: string}>} */
+const heights = new WeakMap();
+
+/** @param {import("./model.js").FlowNode} node */
+function heightOnce(node) {
+  const { lang: language } = document.documentElement;
+  const known = heights.get(node);
+  if (known?.language === language) return known.height;
+  const height = heightOf(node);
+  heights.set(node, { height, language });
+  return height;
 }
 
 /** @param {Box | undefined} old @param {Box} box */
@@ -76,9 +89,14 @@ export const linesFrom = (node, boxes) =>
     return from && to ? [{ exit: exit.uuid, from: node.uuid, to: /** @type {string} */ (exit.destination_uuid), ...lineTo(portOf(from, at, node.exits.length), from, to) }] : [];
   });
 
+/** @param {Box} one @param {Box} other */
+export const overlap = (one, other) => one.x < other.x + other.width && one.x + one.width > other.x && one.y < other.y + other.height && one.y + one.height > other.y;
+
+/** A box with as much again on each side. @param {Box} box @returns {Box} */
+export const around = ({ x, y, width, height }) => ({ x: x - width, y: y - height, width: 3 * width, height: 3 * height });
+
 /** The nodes that a box touches. @param {Map<string, Box>} boxes @param {Box} area */
-export const nodesIn = (boxes, area) =>
-  [...boxes].filter(([, { x, y, width, height }]) => x < area.x + area.width && x + width > area.x && y < area.y + area.height && y + height > area.y).map(([uuid]) => uuid);
+export const nodesIn = (boxes, area) => [...boxes].filter(([, box]) => overlap(box, area)).map(([uuid]) => uuid);
 
 /** The nearest node in the direction of an arrow key, what lies straight on before what lies aside. @param {Map<string, Box>} boxes @param {string} from @param {string} key */
 export function neighbour(boxes, from, key) {

@@ -3,6 +3,7 @@
 import { get, newKey, post, Refused } from "../../shared/api.js";
 import { keepDraft, loadDraft } from "../../shared/drafts.js";
 import { explain } from "../../shared/explain.js";
+import { account } from "../../shared/session.js";
 import { t } from "../../shared/texts.js";
 import { useEffect, useRef, useState } from "../../shared/ui.js";
 
@@ -15,6 +16,8 @@ import { useEffect, useRef, useState } from "../../shared/ui.js";
  * @typedef {{base: Base, revision: Revision | null}} Newest
  */
 
+/** After a change, before it is written to the browser. */
+const KEEP_MS = 150;
 /** After the last change, before the service is asked what is wrong. */
 const CHECK_MS = 700;
 
@@ -37,16 +40,33 @@ export const readKept = (flow) => loadDraft(nameOf(flow), null);
  * @param {string} flow @param {Base} base @param {Definition} definition
  */
 export function useKeeping(flow, base, definition) {
+  const pending = useRef(() => {});
   const [problem, setProblem] = useState("");
   useEffect(() => {
-    try {
-      keepDraft(nameOf(flow), definition === base.definition ? null : { based_on: base.number, definition });
-      setProblem("");
-    } catch {
-      // The browser's room is full, or it keeps nothing: the work is only in this tab.
-      setProblem(t("flow_editor.not_kept"));
-    }
+    const keep = () => {
+      leave();
+      pending.current = () => {};
+      if (!account.value) return;
+      try {
+        keepDraft(nameOf(flow), definition === base.definition ? null : { based_on: base.number, definition });
+        setProblem("");
+      } catch {
+        // The browser's room is full, or it keeps nothing: the work is only in this tab.
+        setProblem(t("flow_editor.not_kept"));
+      }
+    };
+    // Large flows take a while to write: while somebody types, the last state is written, and in any case before the page goes.
+    const timer = setTimeout(keep, KEEP_MS);
+    const leave = () => {
+      clearTimeout(timer);
+      window.removeEventListener("pagehide", keep);
+    };
+    window.addEventListener("pagehide", keep);
+    pending.current = keep;
+    return leave;
   }, [flow, base, definition]);
+  // Whoever goes to another page of the console leaves this one at once.
+  useEffect(() => () => pending.current(), []);
   useEffect(() => {
     if (!problem) return;
     const warn = (/** @type {BeforeUnloadEvent} */ event) => event.preventDefault();
