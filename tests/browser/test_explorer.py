@@ -13,7 +13,7 @@ from testbed.running import RunningService, forked_service
 from tests.browser.example_workspace import UNUSED_GROUP, fill_as_in_examples
 from tests.browser.explorer_page import ExplorerPage
 from tests.contract.bodies import resource_of, type_of
-from tests.contract.documents import Operation, token_operations
+from tests.contract.documents import Operation, one_of_each_form, token_operations
 from tests.contract.filled_workspace import Filled
 from tests.contract.references import PARAMETERS, find_forms
 
@@ -74,21 +74,6 @@ def in_order(generation: str) -> list[Operation]:
         return ("get", "post", "delete").index(operation.method), FIRST.index(tag) if tag in FIRST else len(FIRST)
 
     return sorted(mine, key=place)
-
-
-def form_of(operation: Operation) -> tuple[Any, ...]:
-    """What the explorer makes a form of: the method, the kinds of parameters, and the kind of body."""
-    schemas = [(part, part.get("schema", {})) for part in operation.parameters()]
-    kinds = {
-        (part["in"], part.get("required"), each.get("type"), each.get("format"), "enum" in each, "default" in each)
-        for part, each in schemas
-    }
-    return operation.method, frozenset(kinds), *operation.request_schemas()
-
-
-def one_of_each_form(operations: list[Operation]) -> list[Operation]:
-    forms = {form_of(operation): operation for operation in reversed(operations)}
-    return [operation for operation in operations if forms[form_of(operation)] is operation]
 
 
 def needed_values(operation: Operation, filled: Filled) -> dict[str, Any]:

@@ -35,7 +35,8 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def somebody(browser: Browser) -> Iterator[BrowserContext]:
     """A person with a new browser, in which no page may complain."""
-    context = browser.new_context(viewport=WIDE, locale="en-GB")  # type: ignore[arg-type]
+    # What turns while a page loads is drawn sixty times a second, beside the service that the page waits for.
+    context = browser.new_context(viewport=WIDE, locale="en-GB", reduced_motion="reduce")  # type: ignore[arg-type]
     context.set_default_timeout(PATIENCE_MS)
     context.add_init_script(AS_PATIENT)
     complaints: list[str] = []

@@ -104,9 +104,9 @@ def refused(page: Page, path: str) -> int:
     return status
 
 
-def findings(page: Page, where: str) -> list[str]:
-    """Serious findings of axe, whether the page is wider than the screen or could scroll away, and what a keyboard does
-    not reach.
+def findings(page: Page, where: str, *, walks: bool = True) -> list[str]:
+    """Serious findings of axe, whether the page is wider than the screen or could scroll away, and, if it `walks`, what
+    a keyboard does not reach.
     """
     if not page.evaluate("'axe' in window"):
         page.evaluate((installed() / "axe-core" / "axe.min.js").read_text())
@@ -114,7 +114,8 @@ def findings(page: Page, where: str) -> list[str]:
     size: Any = page.viewport_size
     width = page.evaluate("document.documentElement.scrollWidth")
     found += [f"{where}: {width} wide"] if width > size["width"] else []
-    return found + [f"{where}: {each}" for each in (*page.evaluate(LOOSE), *walk_by_keyboard(page))]
+    walked = walk_by_keyboard(page) if walks else []
+    return found + [f"{where}: {each}" for each in (*page.evaluate(LOOSE), *walked)]
 
 
 def walk_by_keyboard(page: Page) -> list[str]:

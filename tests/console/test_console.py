@@ -11,6 +11,7 @@ from persistence.users import find_member
 from testbed.running import wait_until
 from tests.console.clinic import PASSWORD, Clinic
 from tests.console.pages import NARROW, WIDE, count_bytes, findings, open_page, refused, sign_in
+from tests.thinned import EVERY_CASE
 
 CALLER = "+250788000111"
 MOST_BYTES = 200_000
@@ -242,20 +243,30 @@ def test_each_role_sees_what_it_may_do_and_the_api_refuses_the_rest(somebody, cl
 
 
 def test_every_page_can_be_used_by_everybody_on_every_screen(somebody, clinic):
+    """Each page is opened on one of the screens, in turn, walked through by the keyboard there, and then shown on the
+    other one.
+    """
     found = []
     page = sign_in(somebody, clinic, "administrator")
-    for size, scheme in ((WIDE, "light"), (NARROW, "dark")):
-        page.set_viewport_size(size)
-        page.emulate_media(color_scheme=scheme)
-        for name in PAGES:
-            open_page(page, clinic, name)
-            found += findings(page, f"{name} {scheme}")
-            row = page.locator(".conversation, .who").first
-            if row.count():
-                row.click()
-                expect(page.locator("main h1:visible, main h2:visible").first).to_be_visible()
-                expect(page.locator(".spinner")).to_have_count(0)
-                found += findings(page, f"{name}, one {scheme}")
+    screens = ((WIDE, "light"), (NARROW, "dark"))
+
+    def look(where: str) -> None:
+        for number, (size, scheme) in enumerate(screens):
+            page.set_viewport_size(size)
+            page.emulate_media(color_scheme=scheme)
+            found.extend(findings(page, f"{where} {scheme}", walks=number == 0 or EVERY_CASE))
+
+    for name in PAGES:
+        page.set_viewport_size(screens[0][0])
+        open_page(page, clinic, name)
+        look(name)
+        row = page.locator(".conversation, .who").first
+        if row.count():
+            row.click()
+            expect(page.locator("main h1:visible, main h2:visible").first).to_be_visible()
+            expect(page.locator(".spinner")).to_have_count(0)
+            look(f"{name}, one")
+        screens = screens[::-1]
 
     assert found == []
 

@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema_rs
 
 from handlers.contract.schemas import Schema, draft4
-from openapi.bundle import bundle_root, contract_folder, operations
+from openapi.bundle import GENERATIONS, bundle, bundle_root, contract_folder, operations
 from openapi.table import follow
 
 Part = Mapping[str, Any]
@@ -61,7 +61,9 @@ def roots() -> list[str]:
 
 @cache
 def document(root: str) -> dict[str, Any]:
-    return bundle_root(contract_folder() / root)
+    generation, _, name = root.partition("/")
+    is_kept = generation in GENERATIONS and name == "openapi.yaml"  # bundled once for all processes
+    return bundle(generation) if is_kept else bundle_root(contract_folder() / root)
 
 
 def all_operations() -> list[Operation]:
@@ -71,6 +73,21 @@ def all_operations() -> list[Operation]:
 def token_operations() -> list[Operation]:
     """All operations except those of a person, for which a token is not enough and which have tests of their own."""
     return [each for each in all_operations() if not each.body.get("x-personal")]
+
+
+def form_of(operation: Operation) -> tuple[Any, ...]:
+    """What a generated request is made of: the method, the kinds of parameters, and the kind of body."""
+    schemas = [(part, part.get("schema", {})) for part in operation.parameters()]
+    kinds = {
+        (part["in"], part.get("required"), each.get("type"), each.get("format"), "enum" in each, "default" in each)
+        for part, each in schemas
+    }
+    return operation.method, frozenset(kinds), *operation.request_schemas()
+
+
+def one_of_each_form(operations: list[Operation]) -> list[Operation]:
+    forms = {form_of(operation): operation for operation in reversed(operations)}
+    return [operation for operation in operations if forms[form_of(operation)] is operation]
 
 
 @cache

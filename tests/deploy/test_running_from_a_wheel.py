@@ -24,6 +24,7 @@ from testbed.running import wait_until
 from tests.console_script import Started, started
 from tests.deploy.conftest import Built, bare_environment, run_uv
 from tests.deploy.files import DEPLOY, ROOT, STATE, read_compose, read_image
+from tests.thinned import EVERY_CASE
 
 DECLARED = ("3.11", "3.12", "3.13", "3.14")
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -138,11 +139,15 @@ def heartbeats(url: str) -> list[object]:
         database.close()
 
 
-@pytest.mark.parametrize("version", INTERPRETERS or {HERE: sys.executable})
+NEWEST = max(INTERPRETERS, key=lambda each: int(each.split(".")[1]), default=HERE)
+
+
+@pytest.mark.parametrize("version", INTERPRETERS or [HERE] if EVERY_CASE else [NEWEST])
 def test_a_tool_that_keeps_programs_apart_installs_it_on_each_interpreter_that_is_declared(
     built: Built, version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`uv tool install` as docs/deploying.md has it; the newest interpreter serves the API, too."""
+    """`uv tool install` as docs/deploying.md has it; the newest interpreter serves the API, too. Unless every case is
+    wanted it is the only one: the oldest one runs the tests."""
     monkeypatch.setenv("UV_TOOL_DIR", str(tmp_path / "tools"))
     monkeypatch.setenv("UV_TOOL_BIN_DIR", str(tmp_path / "bin"))
     run_uv("tool", "install", "--quiet", "--python", INTERPRETERS.get(version, sys.executable), str(built.wheel))
@@ -153,7 +158,7 @@ def test_a_tool_that_keeps_programs_apart_installs_it_on_each_interpreter_that_i
 
     assert json.loads(migrated.stdout)["revision"]
     assert python.name == f"python{version}"
-    if version == max(INTERPRETERS, key=lambda each: int(each.split(".")[1]), default=HERE):
+    if version == NEWEST:
         serve_once(command, environment, tmp_path)
 
 

@@ -17,12 +17,14 @@ def house() -> House:
 def test_the_table_has_every_figure(
     house: House, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    figures = measure(house)
     monkeypatch.setattr(measuring, "House", {ROOT: house}.__getitem__)
+    monkeypatch.setattr(measuring, "measure", {house: figures}.__getitem__)
 
     assert main([]) == 0
 
     rows = capsys.readouterr().out.splitlines()
-    assert [row.split(" | ")[0].removeprefix("| ") for row in rows[2:]] == list(measure(house))
+    assert [row.split(" | ")[0].removeprefix("| ") for row in rows[2:]] == list(figures)
 
 
 def test_a_walk_names_the_files_of_a_request_in_their_order() -> None:

@@ -28,11 +28,11 @@ ENOUGH_SECONDS = 30
 ENVIRONMENT = Environment(timezone="America/New_York", default_country="US")
 
 
-def evaluate_in_time(template: str) -> Value:
+def evaluate_in_time(template: str, *, is_value_asked: bool = True) -> Value:
     # Whatever other tests keep in memory would be searched for garbage meanwhile.
     gc.freeze()
     started = time.process_time()
-    value = evaluate_value(template, CONTEXT, ENVIRONMENT, StoppedClock()).value
+    value = evaluate_value(template, CONTEXT, ENVIRONMENT, StoppedClock()).value if is_value_asked else None
     evaluate_template(template, CONTEXT, environment=ENVIRONMENT)
     taken = time.process_time() - started
     gc.unfreeze()
@@ -69,7 +69,8 @@ def evaluate_in_time(template: str) -> Value:
     ],
 )  # fmt: skip
 def test_work_without_end_is_too_complex(expression: str) -> None:
-    evaluate_in_time(f"@({expression})")
+    # Each works until it is stopped, which takes a second: once is enough. A text begins with the value.
+    evaluate_in_time(f"@({expression})", is_value_asked=False)
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,10 @@ from persistence.definitions.importing import import_definitions
 from persistence.errors import RuleBroken
 from persistence.workspaces.records import Workspace
 from tests.definition_files import read_registration
+from tests.thinned import EVERY_CASE
 
 ANYTHING: list[Any] = [None, 0, -1, 1.5, True, "", "x" * 700, "@(", [], {}, [None], {"uuid": None}, '"\\', "😀", ["a"]]
-FILES_PER_SEED = 15
+SEEDS, FILES_PER_SEED = 8 if EVERY_CASE else 3, 15
 Path = tuple[str | int, ...]
 
 
@@ -40,7 +41,7 @@ def spoil(document: dict[str, Any], chance: random.Random) -> None:
     part[last] = copy.deepcopy(chance.choice(ANYTHING))
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(SEEDS))
 def test_a_file_is_imported_or_refused(database: Database, workspace: Workspace, seed: int) -> None:
     chance = random.Random(seed)
     outcomes = set()

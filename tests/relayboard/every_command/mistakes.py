@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 import click
 
 from relayboard.usage.parts import NAMES_RECORD, THIS
-from tests.relayboard.every_command.leaves import Leaf, options_of
+from tests.relayboard.every_command.leaves import LEAVES, Leaf, options_of
+from tests.thinned import EVERY_CASE
 
 NOWHERE = "0f6b9b1a-2f5d-4b0c-9f57-0c8a9b0ddf7e"
 TEXTS = ("", "x" * 5000 + "'; --", "tab\tline\nend\x1b[2J\u202e")
@@ -17,16 +18,34 @@ Mistake = tuple[list[str], set[int]]
 
 
 def list_mistakes(words: Leaf, good: Sequence[str]) -> Iterator[Mistake]:
-    """Arguments that are wrong, and the exit statuses that they may have; `good` is a call that works."""
+    """Arguments that are wrong, and the exit statuses that they may have; `good` is a call that works.
+
+    Options of one kind are read by the same code. So the first of a kind gets every wrong value, and each other one of
+    them, in turn; with RELAYBOARD_EVERY_CASE=1 each gets all.
+    """
     actions = list(options_of(words))
     if any(action.required for action in actions):
         yield list(words), USAGE
     yield [*good, "--nonsense"], USAGE
     if not any(action.nargs == -1 for action in actions):
         yield [*good, "too", "many", "words"], USAGE
-    for action in actions:
-        for value, statuses in _wrong_values(action):
+    for place, action in enumerate(actions):
+        wrong = list(_wrong_values(action))
+        takes_all = EVERY_CASE or not wrong or FIRST_OF_KIND[kind_of(action)] == (words, place)
+        for value, statuses in wrong if takes_all else [wrong[place % len(wrong)]]:
             yield _with_value(list(good), words, action, value), statuses
+
+
+def kind_of(action: click.Parameter) -> tuple[str, ...]:
+    """What decides how a value is read: whether it is an option, its type, and what it stands for."""
+    return type(action).__name__, type(action.type).__name__, str(action.metavar)
+
+
+FIRST_OF_KIND = {
+    kind_of(action): (words, place)
+    for words in reversed(LEAVES)
+    for place, action in reversed([*enumerate(options_of(words))])
+}
 
 
 def _wrong_values(action: click.Parameter) -> Iterator[tuple[str, set[int]]]:

@@ -124,15 +124,18 @@ class TestSending:
         assert 1 < under_way["most"] <= 3
 
     def test_who_is_throttled_waits_and_loses_nothing(
-        self, runtime: Runtime, workspace: Workspace, smsc: Smsc, monkeypatch: pytest.MonkeyPatch
+        self, runtime: Runtime, workspace: Workspace, smsc: Smsc, clock: Clock
     ) -> None:
-        monkeypatch.setattr("channels.smpp.PAUSE_SECONDS", 0.2)
         smsc.respond = lambda _submit: Reply(0x58 if len(smsc.submitted) % 3 == 1 else 0)
         ids = queue_messages(runtime.database, workspace, add_smpp(runtime.database, workspace, smsc, window=1), 6)
 
+        def are_wired() -> bool:
+            clock.advance(seconds=1)
+            return set(states_of(runtime.database, ids)) == {WIRED}
+
         begin_smpp(runtime)()
 
-        wait_for(runtime.database, ids, WIRED)
+        wait_until(are_wired, "all messages to be wired")
         assert len(smsc.accepted) == 6
 
     def test_an_error_is_tried_again_later_and_kept_in_the_log(
