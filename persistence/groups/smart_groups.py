@@ -49,25 +49,26 @@ class Chunk:
     last_id: int
 
 
-def check_group_query(tx: Transaction, workspace: Workspace, text: str, *, field: str = "query") -> str:
-    """The canonical form of a query for a group. Raises InvalidInput for a query that is invalid or not allowed for
+def check_group_query(tx: Transaction, workspace: Workspace, text: str, *, sees_urns: bool = False) -> str:
+    """The canonical form of a query for a group. In an anonymous workspace only who `sees_urns`, the operator, can ask
+    for them: members would tell whose they are. Raises InvalidInput for a query that is invalid or not allowed for
     groups."""
     from flows.queries import QueryError, inspect, parse_query, render  # noqa: PLC0415  # see above
-    from persistence.contacts.queries import open_group_scope  # noqa: PLC0415  # see above
+    from persistence.contacts.queries import open_group_scope, open_scope  # noqa: PLC0415  # see above
 
-    scope = open_group_scope(tx, workspace)
+    scope = (open_group_scope if sees_urns else open_scope)(tx, workspace)
     try:
         query = parse_query(text or "", scope.environment, scope.resolver, clock=scope.clock)
     except QueryError as error:
-        raise InvalidInput.on(field, f"{error.message[:1].upper()}{error.message[1:]}.") from error
+        raise InvalidInput.on("query", f"{error.message[:1].upper()}{error.message[1:]}.") from error
     if not inspect(query).allow_as_group:
-        raise InvalidInput.on(field, "A group cannot be based on id, ref, status, group, flow, history or waits_at.")
+        raise InvalidInput.on("query", "A group cannot be based on id, ref, status, group, flow, history or waits_at.")
     return render(query)
 
 
-def create_query_group(tx: Transaction, workspace: Workspace, name: str, query: str) -> int:
+def create_query_group(tx: Transaction, workspace: Workspace, name: str, query: str, *, sees_urns: bool = False) -> int:
     """Create a smart group, whose members a worker finds soon; returns its id. Raises InvalidInput or LimitReached."""
-    query = check_group_query(tx, workspace, query)
+    query = check_group_query(tx, workspace, query, sees_urns=sees_urns)
     group_id = create_group(tx, workspace.id, name)
     mine = (group.c.workspace_id == workspace.id) & (group.c.id == group_id)
     tx.execute(update(group).where(mine).values(query=query, status=INITIALIZING))
@@ -86,8 +87,9 @@ def change_query(tx: Transaction, workspace: Workspace, uuid: str, query: str | 
     if (former is None) != (query is None):
         kind = "Members of this group are added manually" if former is None else "Members of this group follow a query"
         raise InvalidInput.on("query", f"{kind}: make another group.")
-    wanted = None if query is None else check_group_query(tx, workspace, query)
+    wanted = None if query is None else check_group_query(tx, workspace, query, sees_urns=True)
     if wanted != former:
+        wanted = None if query is None else check_group_query(tx, workspace, query)
         # First, because it waits for transactions that use the former query.
         renew_groups(tx, workspace.id, group.c.id == group_id)
         tx.execute(update(group).where(mine).values(query=wanted, modified_on=tx.now))

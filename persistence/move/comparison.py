@@ -155,7 +155,7 @@ def find_new_uuids(tx: Transaction, move: Move, kind: str, references: Collectio
 def comparable_query(tx: Transaction, move: Move, query: str) -> str:
     """The query of a group there as a group here would have it."""
     try:
-        return check_group_query(tx, move.workspace, query) if query else ""
+        return check_group_query(tx, move.workspace, query, sees_urns=True) if query else ""
     except InvalidInput:
         return query
 

@@ -228,7 +228,7 @@ def _read_query(tx: Transaction, move: Move, record: Record) -> tuple[str, str |
     if not record["query"] or record["system"]:
         return "", None
     try:
-        return check_group_query(tx, move.workspace, record["query"]), None
+        return check_group_query(tx, move.workspace, record["query"], sees_urns=True), None
     except InvalidInput as error:
         return "", f"its query {record['query'][:200]!r} cannot be used here: {read_problem(error)}"
 

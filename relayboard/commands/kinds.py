@@ -136,7 +136,7 @@ def _create_group(tx: Transaction, workspace: Workspace, given: Options) -> int:
         return create_group(tx, workspace.id, given.name)
     from persistence.groups.smart_groups import create_query_group
 
-    return create_query_group(tx, workspace, given.name, given.query)
+    return create_query_group(tx, workspace, given.name, given.query, sees_urns=True)
 
 
 def _create_template(tx: Transaction, workspace: Workspace, given: Options) -> int:

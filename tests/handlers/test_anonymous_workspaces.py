@@ -8,9 +8,11 @@ from flows.urns import read_urn
 from persistence.contacts.owners import find_owners
 from persistence.database import Database
 from persistence.groups.smart_groups import create_query_group
+from persistence.sql.columns import new_uuid
 from persistence.workspaces.writes import create_workspace
 from testbed.tokens import make_token
 from tests.api import Api
+from tests.definition_files import make_file
 from tests.factories import make_contact, make_field
 from tests.run_rows import add_flow
 
@@ -129,7 +131,7 @@ def test_the_empty_list_shown_for_hidden_addresses_takes_none_away(anonymous: Ap
 def test_a_field_of_a_group_whose_query_names_addresses_is_not_deleted(anonymous: Api, database: Database) -> None:
     key = make_field(database, anonymous.workspace, "Age", "number")
     with database.writing() as tx:
-        create_query_group(tx, anonymous.workspace, "Grown-ups", "age > 18 AND tel ~ 788")
+        create_query_group(tx, anonymous.workspace, "Grown-ups", "age > 18 AND tel ~ 788", sees_urns=True)
 
     response = anonymous.delete("/api/v2/fields.json", key=key)
 
@@ -137,3 +139,26 @@ def test_a_field_of_a_group_whose_query_names_addresses_is_not_deleted(anonymous
         400,
         {"detail": 'The query of the group "Grown-ups" uses this field: change or delete the group first.'},
     )
+
+
+@pytest.mark.parametrize(
+    "query", ["tel = +250788000111", "tel ~ 788", 'urn != "tel:+250788000111"', "name = a OR tel ~ 788"]
+)
+def test_members_of_a_new_group_do_not_tell_whose_an_address_is(anonymous: Api, database: Database, query: str) -> None:
+    path, refusal = "/api/v2/groups.json", "annot query on redacted URNs"
+    with database.writing() as tx:
+        create_query_group(tx, anonymous.workspace, "Made by the operator", "tel ~ 788", sees_urns=True)
+    made = anonymous.results(path, name="Made by the operator")[0]
+    named = anonymous.post(path, {"name": "Named", "query": "name ~ amina"}).json()
+    file = make_file(groups=[{"uuid": new_uuid(), "name": "Brought", "query": query}])
+
+    answers = [
+        anonymous.post(path, {"name": "New", "query": query}),
+        anonymous.post(path, {"name": "Named", "query": query}, uuid=named["uuid"]),
+        anonymous.post("/api/v2/definitions.json", {"document": file}),
+    ]
+
+    assert all(answer.status_code == 400 and refusal in answer.text for answer in answers), answers
+    kept = anonymous.post(path, {"name": "By the operator", "query": made["query"]}, uuid=made["uuid"])
+    assert (kept.status_code, kept.json()["query"]) == (200, made["query"])
+    assert anonymous.post(path, {"name": "Reached", "query": 'tel != ""'}).status_code == 201
