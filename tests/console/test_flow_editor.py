@@ -69,8 +69,8 @@ def test_a_flow_is_drawn_by_mouse_and_by_keyboard_and_every_change_is_kept_and_u
     expect(page.locator(".node-opener >> nth=1")).to_be_focused()
     on_every_screen(page, "the editor of flows")
 
+    expect(page.get_by_text("Saved as a draft")).to_be_visible()
     page.reload()
-    expect(page.get_by_text("Changes are kept in this browser.")).to_be_visible()
     expect(nodes).to_have_count(3)
     publish(page)
     drawn = newest(clinic, flow)
@@ -88,7 +88,7 @@ def test_a_flow_is_drawn_by_mouse_and_by_keyboard_and_every_change_is_kept_and_u
     expect(page.get_by_text("All is published.")).to_be_visible()
     expect(nodes).to_have_count(3)
     page.keyboard.press("Control+Shift+z")
-    expect(page.get_by_text("Changes are kept in this browser.")).to_be_visible()
+    expect(page.get_by_text("Saved as a draft")).to_be_visible()
 
 
 def test_steps_go_from_one_flow_to_another_and_nobody_overwrites_what_another_one_saved(
@@ -112,6 +112,7 @@ def test_steps_go_from_one_flow_to_another_and_nobody_overwrites_what_another_on
     page.keyboard.press("Control+v")
     expect(page.get_by_text("Results with new names: Week 88 → Week 2")).to_be_visible()
     expect(nodes).to_have_count(2)
+    expect(page.get_by_text("Saved as a draft")).to_be_visible()
 
     theirs = newest(clinic, source)
     body = {"based_on": clinic.service.get(REVISIONS, uuid=target)["revisions"][0]["number"], "definition": theirs}

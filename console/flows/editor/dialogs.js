@@ -83,7 +83,7 @@ export function ConnectDialog({ definition, node, exit, onConnect, onNew, onClos
 
 /**
  * What changed since the revision that runs, and who is in the flow now.
- * @param {{flow: string, before: Definition, now: Definition, isRefused: boolean, onPublish: () => Promise<unknown>, onClose: () => void}} props
+ * @param {{flow: string, before: Definition, now: Definition, isRefused: boolean, onPublish: (data: FormData) => Promise<unknown>, onClose: () => void}} props
  */
 export function PublishDialog({ flow, before, now, isRefused, onPublish, onClose }) {
   const [waiting, setWaiting] = useState("");
@@ -103,6 +103,7 @@ export function PublishDialog({ flow, before, now, isRefused, onPublish, onClose
     <p class="help" role="status">${waiting}</p>
     ${isRefused && html`<p class="problem" role="alert">${t("flow_editor.must_be_right")}</p>`}
     <${Differences} found=${changes} />
+    ${now._ui?.tests?.length > 0 && html`<p class="field"><label><input type="checkbox" name="untested" /> ${t("flow_editor.untested")}</label></p>`}
   <//>`;
 }
 
@@ -110,10 +111,9 @@ export function PublishDialog({ flow, before, now, isRefused, onPublish, onClose
  * Somebody saved another revision meanwhile: nothing is overwritten before people say so.
  * @param {{theirs: import("./saving.js").Newest, before: Definition, onMine: () => void, onTheirs: () => void, onClose: () => void}} props
  */
-export function ConflictDialog({ theirs: { base, revision }, before, onMine, onTheirs, onClose }) {
-  const who = revision?.created_by;
+export function ConflictDialog({ theirs: { base, who, time, isDraft }, before, onMine, onTheirs, onClose }) {
   return html`<${Dialog} title=${t("flow_editor.conflict")} onClose=${onClose} wide>
-    <p>${t("flow_editor.conflict_text", { number: number(base.number), who: who?.name || who?.email || t("flow_editor.somebody"), time: revision ? shortTime(revision.created_on) : "" })}</p>
+    <p>${t(isDraft ? "flow_editor.conflict_draft" : "flow_editor.conflict_text", { number: number(base.number), who: who?.name || who?.email || t("flow_editor.somebody"), time: time && shortTime(time) })}</p>
     <${Differences} found=${compare(before.nodes, base.definition.nodes)} />
     <footer><button type="button" onClick=${onTheirs}>${t("flow_editor.take_theirs")}</button>
       <button type="button" class="primary" onClick=${onMine}>${t("flow_editor.keep_mine")}</button></footer>

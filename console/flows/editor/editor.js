@@ -19,12 +19,12 @@ import { StepList } from "./list.js";
 import { begin, change, findNode, positionOf, redone, selecting, undone } from "./model.js";
 import { StepPanel } from "./panel.js";
 import { boxesOf, neighbour } from "./places.js";
-import { useIssues, useKeeping, useSaving } from "./saving.js";
+import { useKeeping, useSaving } from "./saving.js";
 import { Simulator } from "./simulator.js";
 
 /**
  * @typedef {import("./model.js").Definition} Definition
- * @typedef {{kind: "connect", node: string, exit?: string} | {kind: "publish"} | {kind: "conflict", theirs: import("./saving.js").Newest} | {kind: "place", at: {x: number, y: number}, label: string, items: {text: string, onPick: () => void}[]} | null} Asked
+ * @typedef {{kind: "connect", node: string, exit?: string} | {kind: "publish"} | {kind: "conflict"} | {kind: "place", at: {x: number, y: number}, label: string, items: {text: string, onPick: () => void}[]} | null} Asked
  */
 
 const VIEWS = /** @type {const} */ (["surface", "list", "translations"]);
@@ -49,10 +49,12 @@ const opening = ({ base, kept }) => {
   return kept ? change(state, "flow_change.kept", kept.definition) : state;
 };
 
+/** What this browser kept began with what the service had then. @param {import("./page.js").Opened} opened @returns {import("./saving.js").Base} */
+const baseOf = ({ base, kept }) => (kept ? { ...base, number: kept.based_on, draft: kept.draft } : base);
+
 /** @param {import("./page.js").Opened & {query: Record<string, string>}} opened */
 export function FlowEditor(opened) {
   const { flow, query } = opened;
-  const [base, setBase] = useState({ ...opened.base, number: opened.kept?.based_on ?? opened.base.number });
   const [state, setState] = useState(() => opening(opened));
   const { definition, selection } = state;
   const [asked, setAsked] = useState(/** @type {Asked} */ (null));
@@ -65,11 +67,13 @@ export function FlowEditor(opened) {
   const view = VIEWS.find((each) => each === query.view) ?? (matchMedia(NARROW).matches ? "list" : "surface");
   const isList = view === "list";
   const boxes = useBoxes(definition);
+  const { base, theirs, issues, problem, publish, settle } = useSaving(flow.uuid, baseOf(opened), definition);
   const notKept = useKeeping(flow.uuid, base, definition);
-  const { issues, problem: notChecked } = useIssues(definition);
+  useEffect(() => void (theirs && setAsked({ kind: "conflict" })), [theirs]);
   const counts = useMemo(() => issues.reduce((all, { node_uuid: node }) => all.set(node, (all.get(node) ?? 0) + 1), /** @type {Map<string, number>} */ (new Map())), [issues]);
   const focus = useFocus(definition);
   const isSaved = definition === base.definition;
+  const isPublished = isSaved && !base.draft;
 
   /** @type {import("./commands.js").About["edit"]} */
   const edit = (label, next, { selection: chosen, field, isShown = false } = {}) => {
@@ -85,12 +89,13 @@ export function FlowEditor(opened) {
     focus(neighbour(boxes, nodes[0], "ArrowUp"), nodes);
     commands.remove(nodes);
   };
-  const save = useSaving(flow.uuid, base);
-  const publish = async () => {
-    const saved = await save(definition);
-    if ("theirs" in saved) return setTimeout(() => setAsked({ kind: "conflict", theirs: saved.theirs }));
-    setBase(saved.base);
-    notify(t("flow_editor.is_published", { number: number(saved.base.number) }));
+  const goLive = async (/** @type {FormData} */ data) => {
+    const stored = await publish(!data.has("untested"));
+    // After the dialog that asked is gone.
+    if (!stored) return void setTimeout(() => setAsked({ kind: "conflict" }));
+    // What the service linked has its own identifiers now.
+    edit("flow_change.publish", stored);
+    notify(t("flow_editor.is_published"));
   };
   const openKinds = (/** @type {{clientX: number, clientY: number}} */ event, /** @type {(kind: import("./kinds.js").Kind) => void} */ onPick, /** @type {{text: string, onPick: () => void}[]} */ more = []) =>
     setAsked({ kind: "place", at: { x: event.clientX, y: event.clientY }, label: t("flow_editor.new_step"), items: [...more, ...kindItems(definition, onPick)] });
@@ -136,8 +141,9 @@ export function FlowEditor(opened) {
     <header class="page-header">
       <a class="button quiet icon-only" href=${link(["flows", flow.uuid])} aria-label=${t("act.back")}><${Icon} name="back" /></a>
       <h1>${flow.name}</h1>
-      <span class="faint" role="status">${notKept || t(isSaved ? "flow_editor.saved" : "flow_editor.kept")}</span><span class="grows"></span>
-      <button type="button" class="primary" disabled=${isSaved} onClick=${() => setAsked({ kind: "publish" })}>${t("flow_editor.publish")}</button>
+      <span class="faint" role="status">${notKept || t(isPublished ? "flow_editor.saved" : isSaved ? "flow_editor.is_draft" : "flow_editor.kept")}</span>
+      ${opened.draftOf && !isPublished && html`<span class="faint">${t("flow_editor.draft_of", { who: opened.draftOf.name || opened.draftOf.email })}</span>`}<span class="grows"></span>
+      <button type="button" class="primary" disabled=${isPublished} onClick=${() => setAsked({ kind: theirs ? "conflict" : "publish" })}>${t("flow_editor.publish")}</button>
     </header>
     <div class="list-tools drawing-tools">
       <${Menu} label=${t("flow_editor.new_step")} className="primary" text=${html`<${Icon} name="plus" size=${18} /> ${t("flow_editor.step")}`} items=${kindItems(definition, (kind) => commands.add(kind, isList ? undefined : middleOfSurface()))} />
@@ -148,7 +154,7 @@ export function FlowEditor(opened) {
         onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Enter" && next(event.shiftKey ? -1 : 1)} />
       <span role="status">${words.length > 0 && t("flows.nodes_found", { count: number(found.length), total: number(definition.nodes.length) })}</span>
       <span class="grows"></span>
-      <${Issues} definition=${definition} issues=${issues} problem=${notChecked} onOpen=${(/** @type {string} */ uuid) => (reveal(uuid), setIsOpen(true))} />
+      <${Issues} definition=${definition} issues=${issues} problem=${problem} onOpen=${(/** @type {string} */ uuid) => (reveal(uuid), setIsOpen(true))} />
       ${may("run_simulation") && html`<button type="button" class="try-flow" aria-pressed=${isTrying} onClick=${() => setIsTrying(!isTrying)}><${Icon} name="play" size=${16} /> ${t("flow_editor.try")}</button>`}
       ${/** @type {const} */ (["list", "translations"]).map((each) => html`<button key=${each} type="button" aria-pressed=${view === each} onClick=${() => go(["flows", flow.uuid, "edit"], { view: view === each ? "surface" : each }, { replace: true })}>${word("flow_view", each)}</button>`)}
     </div>
@@ -168,9 +174,9 @@ export function FlowEditor(opened) {
     <p class="help">${t(isList ? "flow_editor.list_help" : "flow_editor.keys")}</p>`}
     ${asked?.kind === "place" && html`<${PlaceMenu} at=${asked.at} label=${asked.label} items=${asked.items} onClose=${close} />`}
     ${connecting && asked?.kind === "connect" && html`<${ConnectDialog} definition=${definition} node=${connecting} exit=${asked.exit} onConnect=${commands.connect} onNew=${commands.insert} onClose=${close} />`}
-    ${asked?.kind === "publish" && html`<${PublishDialog} flow=${flow.uuid} before=${base.definition} now=${definition} isRefused=${issues.some(({ fatal }) => fatal)} onPublish=${publish} onClose=${close} />`}
-    ${asked?.kind === "conflict" && html`<${ConflictDialog} theirs=${asked.theirs} before=${base.definition} onClose=${close}
-      onMine=${() => (setBase(asked.theirs.base), close())} onTheirs=${() => (setBase(asked.theirs.base), edit("flow_change.theirs", asked.theirs.base.definition), close())} />`}
+    ${asked?.kind === "publish" && html`<${PublishDialog} flow=${flow.uuid} before=${base.live} now=${definition} isRefused=${isSaved && issues.some(({ fatal }) => fatal)} onPublish=${goLive} onClose=${close} />`}
+    ${asked?.kind === "conflict" && theirs && html`<${ConflictDialog} theirs=${theirs} before=${base.live} onClose=${close}
+      onMine=${() => (settle(theirs), close())} onTheirs=${() => (settle(theirs), edit("flow_change.theirs", theirs.base.definition), close())} />`}
   `;
 }
 

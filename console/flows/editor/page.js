@@ -10,7 +10,7 @@ import { html, useEffect, useState } from "../../shared/ui.js";
 import { FlowEditor } from "./editor.js";
 import { readKept, readNewest } from "./saving.js";
 
-/** @typedef {{flow: import("../page.js").Flow, base: import("./saving.js").Base, kept: import("./saving.js").Kept | null}} Opened */
+/** @typedef {{flow: import("../page.js").Flow, base: import("./saving.js").Base, kept: import("./saving.js").Kept | null, draftOf: import("./saving.js").Newest["who"]}} Opened */
 
 /** @param {{uuid: string, query: Record<string, string>}} props */
 export default function EditorPage({ uuid, query }) {
@@ -18,9 +18,9 @@ export default function EditorPage({ uuid, query }) {
   const [problem, setProblem] = useState("");
   const load = async () => {
     try {
-      const [page, { base }] = await Promise.all([get("flows", { uuid }), readNewest(uuid), loadStyle()]);
+      const [page, { base, who, isDraft }] = await Promise.all([get("flows", { uuid }), readNewest(uuid), loadStyle()]);
       const flow = page.results[0];
-      setOpened(flow ? { flow, base, kept: readKept(uuid) } : null);
+      setOpened(flow ? { flow, base, kept: readKept(uuid, base), draftOf: isDraft ? who : null } : null);
       setProblem("");
     } catch (error) {
       setProblem(explain(error));
