@@ -19,13 +19,13 @@ list_webhook_receivers = ListAnswer(receivers.RECEIVERS)
 def write_webhook_receiver(request: Request, *, receiver: str) -> Answer:
     receivers.check_receiver(request.tx, request.workspace.id, request.areas, receiver)
     networks = request.settings.webhook_allowed_networks
-    record = receivers.write_receiver(request.tx, request.workspace, receiver, request.body, networks)
+    record = receivers.write_receiver(request.tx, request.workspace, receiver, request.body, networks, request.areas)
     return no_content() if record is None else ok(record)
 
 
 def create_webhook_subscription(request: Request) -> Answer:
     tx, body, networks = request.tx, request.body, request.settings.webhook_allowed_networks
-    number, secret = create_subscription(tx, request.workspace, body["url"], body["events"], networks)
+    number, secret = create_subscription(tx, request.workspace, body["url"], body["events"], networks, request.areas)
     shown = {"id": number, "receiver": str(number), "url": body["url"].strip(), "events": body["events"]}
     return as_json(201, shown | {"secret": secret, "created_on": time_text(tx.now)})
 

@@ -231,15 +231,21 @@ def is_receiver(tx: Transaction, workspace_id: int, key: str) -> bool:
 
 
 def write_receiver(
-    tx: Transaction, workspace: Workspace, key: str, changes: Mapping[str, Any], networks: Networks = None
+    tx: Transaction,
+    workspace: Workspace,
+    key: str,
+    changes: Mapping[str, Any],
+    networks: Networks = None,
+    areas: Areas = None,
 ) -> str | None:
     """Changes settings of a receiver; absent ones stay. Returns its record as JSON text, None if it has no URL any
-    more. Raises RecordMissing, InvalidInput, and Refused for settings that need a URL.
+    more. Raises RecordMissing, InvalidInput, Refused for settings that need a URL, and NotAllowed for the URL and the
+    events of a subscription to what a token with these areas may not read.
     """
     hold_workspace(tx, workspace.id)
     found = find_receiver(tx, workspace.id, key)
     if "url" in changes or "events" in changes:
-        found = _set_target(tx, workspace.id, found, changes, networks)
+        found = _set_target(tx, workspace.id, found, changes, networks, areas)
     given = changes.keys() - {"url", "events"}
     if found.url is None:
         if given or "url" not in changes:
@@ -430,10 +436,10 @@ def new_key_pair() -> tuple[str, str]:
 
 
 def _set_target(
-    tx: Transaction, workspace_id: int, found: Receiver, changes: Mapping[str, Any], networks: Networks
+    tx: Transaction, workspace_id: int, found: Receiver, changes: Mapping[str, Any], networks: Networks, areas: Areas
 ) -> Receiver:
     if found.is_subscription:
-        change_subscription(tx, found.endpoint, changes, networks)
+        change_subscription(tx, found.endpoint, changes, networks, areas)
         return find_receiver(tx, workspace_id, str(found.endpoint.number))
     if found.endpoint.subscriber_id is not None:
         name = "url" if "url" in changes else "events"

@@ -19,6 +19,7 @@ from persistence.sql.columns import time_text
 from persistence.sql.names import check_room
 from persistence.stamps import EVENT_AREAS, changes_of
 from persistence.tables.deliveries import PENDING, delivery, resthook_subscriber
+from persistence.tokens import Areas, check_area
 from persistence.workspaces.records import Workspace, hold_workspace
 
 SUBSCRIPTIONS_PER_WORKSPACE = 20
@@ -26,13 +27,19 @@ IS_SUBSCRIPTION = resthook_subscriber.c.events.is_not(None)
 
 
 def create_subscription(
-    tx: Transaction, workspace: Workspace, url: str, events: Sequence[str], networks: Networks = None
+    tx: Transaction,
+    workspace: Workspace,
+    url: str,
+    events: Sequence[str],
+    networks: Networks = None,
+    areas: Areas = None,
 ) -> tuple[int, str]:
     """Subscribes a URL to events from now on; returns the subscription's id and the secret that signs its events, which
-    is not shown again. Raises InvalidInput, LimitReached.
+    is not shown again. Raises InvalidInput, LimitReached, and NotAllowed for events of other areas than these.
     """
     hold_workspace(tx, workspace.id)
     chosen = check_events(events)
+    _check_areas(areas, chosen)
     url = check_webhook_url(url, networks=networks)
     check_room(tx, workspace.id, resthook_subscriber, IS_SUBSCRIPTION, limit=SUBSCRIPTIONS_PER_WORKSPACE)
     secret = new_webhook_secret()
@@ -49,20 +56,27 @@ def create_subscription(
 
 
 def change_subscription(
-    tx: Transaction, endpoint: Endpoint, changes: Mapping[str, Any], networks: Networks = None
+    tx: Transaction,
+    endpoint: Endpoint,
+    changes: Mapping[str, Any],
+    networks: Networks = None,
+    areas: Areas = None,
 ) -> None:
     """Changes the URL or the events of a subscription, whose workspace is held. What waits goes to the new URL. Raises
-    InvalidInput.
+    InvalidInput, and NotAllowed as `create_subscription` does.
     """
     rows, values = resthook_subscriber.c, dict[str, Any]()
+    mine = (rows.workspace_id == endpoint.workspace_id) & (rows.id == endpoint.subscriber_id)
+    if areas is not None:
+        _check_areas(areas, tx.execute(select(rows.events).where(mine)).scalar_one() or ())
     if "events" in changes:
         values["events"] = check_events(changes["events"] or ())
+        _check_areas(areas, values["events"])
     if "url" in changes:
         if changes["url"] is None:
             raise InvalidInput.on("url", "A subscription has a URL; delete it to end it.")
         values["target_url"] = check_webhook_url(changes["url"], networks=networks)
         end_trouble(tx, subscriber_ids=[endpoint.subscriber_id or 0])
-    mine = (rows.workspace_id == endpoint.workspace_id) & (rows.id == endpoint.subscriber_id)
     tx.execute(update(resthook_subscriber).where(mine).values(**values))
     if "target_url" in values:
         waiting = is_delivery_to(endpoint) & (delivery.c.status == PENDING)
@@ -89,6 +103,12 @@ def check_events(events: Sequence[str]) -> list[str]:
     if not events:
         raise InvalidInput.on("events", "Choose at least one event.")
     return [each for each in EVENT_AREAS if each in events]
+
+
+def _check_areas(areas: Areas, events: Sequence[str]) -> None:
+    """Raises NotAllowed if a token with these areas may not read what the events tell."""
+    for each in events:
+        check_area(areas, EVENT_AREAS[each])
 
 
 def write_body(workspace_uuid: str, event_id: str, name: str, moment: datetime, data: Shown) -> bytes:

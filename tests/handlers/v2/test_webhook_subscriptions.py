@@ -284,3 +284,16 @@ def test_a_limited_token_sees_the_events_of_its_areas_and_changes_no_subscriptio
     assert flows.results(RECEIVERS) == []
     assert flows.post(RECEIVERS, {"is_on": False}, receiver=key).status_code == 403
     assert api.limited_to("administration").results(RECEIVERS)[0]["receiver"] == key
+
+
+def test_who_subscribes_may_read_what_the_events_tell(api: Api) -> None:
+    rest, enough = api.limited_to("administration", "messages"), api.limited_to("administration", "contacts")
+    wanted = {"url": URL, "events": [CONTACT_CREATED]}
+
+    assert [each.post(PATH, wanted).status_code for each in (rest, enough)] == [403, 201]
+    key = api.post(PATH, {"url": URL, "events": ["message.received"]}).json()["receiver"]
+    for changes in ({"events": [CONTACT_CREATED]}, {"url": "https://elsewhere.example.org/"}):
+        assert enough.post(RECEIVERS, changes, receiver=key).status_code == 403
+    assert rest.post(RECEIVERS, {"events": [CONTACT_CREATED]}, receiver=key).status_code == 403
+    assert rest.post(RECEIVERS, {"url": "https://elsewhere.example.org/"}, receiver=key).status_code == 200
+    assert enough.post(RECEIVERS, {"is_on": False}, receiver=key).status_code == 200
