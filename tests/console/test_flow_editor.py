@@ -124,3 +124,57 @@ def test_steps_go_from_one_flow_to_another_and_nobody_overwrites_what_another_on
     conflict.get_by_role("button", name="Go on with mine").click()
     publish(page)
     assert len(newest(clinic, target)["nodes"]) == 2
+
+
+def test_a_step_is_written_in_its_form_in_two_languages_and_read_for_a_contact(
+    somebody: BrowserContext, clinic: Clinic
+) -> None:
+    flow = make_flow(clinic, "Asked")
+    page = sign_in(somebody, clinic, "editor", place=f"flows/{flow}/edit")
+    page.get_by_role("button", name="New step").click()
+    page.get_by_role("menuitem", name="Wait for an answer").click()
+    page.locator(".node-opener").dblclick()
+    form = page.locator(".node-form")
+    form.get_by_text("Add an action").click()
+    form.get_by_role("button", name="Send a message", exact=True).click()
+    text = form.get_by_label("Text", exact=True)
+    text.press_sequentially("How old are you, @contact.first")
+    expect(form.locator(".completions li")).to_have_text(["first_name "])
+    text.press("Enter")
+    expect(text).to_have_value("How old are you, @contact.first_name")
+    text.press_sequentially("?")
+    form.get_by_role("group", name="Quick replies").get_by_role("button", name="Add").click()
+    form.get_by_role("textbox", name="Quick replies 1").fill("@(upper(")
+    expect(form.get_by_text("An expression is not closed")).to_be_visible()
+    form.get_by_role("textbox", name="Quick replies 1").fill("No idea")
+
+    form.get_by_role("button", name="Add a test").click()
+    form.get_by_role("combobox", name="Test 1").select_option(label="is a number between")
+    form.get_by_label("From", exact=True).fill("18")
+    form.get_by_label("To", exact=True).fill("120")
+    form.get_by_label("Category 1", exact=True).fill("Grown up")
+    form.get_by_label("Category 1", exact=True).press("Tab")
+    form.get_by_label("Go on without an answer after").check()
+    form.get_by_label("Save as result").fill("Age")
+    on_every_screen(page, "the form of a step")
+
+    form.get_by_text("How it reads for a contact").click()
+    contact = clinic.service.get("/api/v2/contacts.json")["results"][0]
+    form.get_by_label("For this contact").fill(contact["name"])
+    form.get_by_role("radio").first.check()
+    expect(form.get_by_role("definition").first).to_have_text(f"How old are you, {contact['name'].split()[0]}?")
+    page.get_by_role("button", name="Translations").click()
+    form.get_by_label("Another language").fill("kin")
+    form.get_by_role("button", name="Add").click()
+    form.get_by_label("Send a message: Text (Kinyarwanda)").fill("Ufite imyaka ingahe?")
+    publish(page)
+
+    definition = newest(clinic, flow)
+    (node,) = definition["nodes"]
+    (asks,) = node["actions"]
+    router = node["router"]
+    assert [asks["text"], asks["quick_replies"]] == ["How old are you, @contact.first_name?", ["No idea"]]
+    assert [category["name"] for category in router["categories"]] == ["Grown up", "Other", "No Response"]
+    assert [router["cases"][0]["type"], router["cases"][0]["arguments"]] == ["has_number_between", ["18", "120"]]
+    assert [router["result_name"], router["wait"]["timeout"]["seconds"]] == ["Age", 300]
+    assert definition["localization"]["kin"] == {asks["uuid"]: {"text": ["Ufite imyaka ingahe?"]}}

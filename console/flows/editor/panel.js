@@ -12,9 +12,11 @@ import { NodeForm } from "./forms/node_form.js";
  */
 export function StepPanel({ definition, node, workspace, issues, isInline, onChange, onOpen, onClose }) {
   const names = exitNames(node);
+  // The others stand in the form, at what they are about.
+  const ofNode = issues.filter(({ action_uuid: action, field }) => !action && !field.startsWith("router."));
   const content = html`
-    ${issues.length > 0 && html`<ul class="step-issues" aria-label=${t("flow_editor.issues")}>${issues.map(({ message, field, language, fatal }, at) => html`<li key=${at} class=${fatal ? "bad" : "warn"}><${Icon} name="failed" size=${14} /> <span dir="auto">${[language, field].filter(Boolean).join(" · ")} ${message}</span></li>`)}</ul>`}
-    <${NodeForm} definition=${definition} node=${node} workspace=${workspace} onChange=${onChange} />
+    ${ofNode.length > 0 && html`<ul class="step-issues" aria-label=${t("flow_editor.issues")}>${ofNode.map(({ message, field, language, fatal }, at) => html`<li key=${at} class=${fatal ? "bad" : "warn"}><${Icon} name="failed" size=${14} /> <span dir="auto">${[language, field].filter(Boolean).join(" · ")} ${message}</span></li>`)}</ul>`}
+    <${NodeForm} definition=${definition} node=${node} workspace=${workspace} issues=${issues} onChange=${onChange} />
     ${!isInline && html`<section class="node-part"><h3>${t("flows.exits")}</h3><ul class="node-exits">${node.exits.map(({ uuid, destination_uuid: to }, at) => html`<li key=${uuid}><bdi>${names[at]}</bdi>
       ${to && html`<button type="button" class="link" onClick=${() => onOpen(to)}><${Icon} name="forward" size=${14} /> ${t("flows.node", { number: number(definition.nodes.findIndex((each) => each.uuid === to) + 1) })}</button>`}</li>`)}</ul></section>`}`;
   if (isInline) return html`<div class="step-panel" tabindex="-1">${content}</div>`;

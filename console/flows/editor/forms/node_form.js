@@ -51,7 +51,7 @@ function Whole({ definition, node, workspace, onChange, parts, issues = [] }) {
       </select></p>`}
     ${isOther
       ? html`<${Translations} form=${form} texts=${textsOf(node, parts)} language=${language} />`
-      : html`<${Actions} form=${form} issues=${issues} /><${RouterForm} form=${form} />`}
+      : html`<${Actions} form=${form} issues=${issues} /><${RouterForm} form=${form} issues=${issues.filter((each) => !each.action_uuid && each.field.startsWith("router."))} />`}
     <${TryTexts} form=${form} language=${isOther ? language : ""} />
   </div>`;
 }
@@ -83,6 +83,7 @@ function ActionForm({ form, action, at, issues }) {
     onInput=${(/** @type {unknown} */ typed) => change(setField(definition, node.uuid, action, name, field, typed), label("flow_change.action"), `${id}-${name}`)}
     onRemove=${(/** @type {number} */ place) => change(removeItem(definition, node.uuid, action, name, field, place), label("flow_change.action"))} />`;
   const more = fields.filter(([, field]) => field.is_more);
+  const ofAction = issues.filter((each) => !fields.some(([name]) => name === propertyOf(each)));
   const move = (/** @type {number} */ to) => change(moveAction(definition, node.uuid, id, to), label("flow_change.action_move"));
   const last = (node.actions ?? []).length - 1;
   return html`<li class="node-action" aria-label=${title}>
@@ -93,8 +94,9 @@ function ActionForm({ form, action, at, issues }) {
         { text: t("act.remove"), icon: "trash", danger: true, onPick: () => change(removeAction(definition, node.uuid, id), label("flow_change.action_remove")) },
       ]} /></header>
     ${part && !part.allowed_in.includes(String(definition.type)) && html`<p class="problem">${say("flow_form.not_allowed")}</p>`}
+    ${ofAction.map(({ message, field }) => html`<p key=${field + message} class="problem" dir="auto">${message}</p>`)}
     ${fields.filter(([, field]) => !field.is_more).map(input)}
-    ${more.length > 0 && html`<details open=${more.some(([name]) => isSaid(name))}><summary>${say("flow_form.more")}</summary>${more.map(input)}</details>`}
+    ${more.length > 0 && html`<details open=${more.some(([name]) => isSaid(name) || issues.some((each) => propertyOf(each) === name))}><summary>${say("flow_form.more")}</summary>${more.map(input)}</details>`}
     <${Unknown} value=${unknownParts(action, part)} />
   </li>`;
 }

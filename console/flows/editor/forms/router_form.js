@@ -3,7 +3,7 @@
 import { Icon } from "../../../parts/icons.js";
 import { Menu } from "../../../parts/menu.js";
 import { Field } from "../../../parts/small.js";
-import { number, t, word } from "../../../shared/texts.js";
+import { languageName, number, t, word } from "../../../shared/texts.js";
 import { html } from "../../../shared/ui.js";
 import { resultKey, resultNames } from "../model.js";
 import { addBucket, addCase, ANSWER, GROUPS, hasOutcome, moveCase, nameCategory, nameCategoryOfCase, removeBucket, removeCase, setCase, setOperand, setRouterParts, setSplit, setTest, setTimeLimit, setWait, splitByOutcome, splitOf } from "./changing.js";
@@ -21,6 +21,8 @@ const KNOWN = ["type", "operand", "cases", "categories", "default_category_uuid"
 const FIRST_TEST = "has_any_word";
 const FIRST_GROUP_TEST = "has_group";
 const LONGEST_NAME = 64;
+/** Characters of what ends a row of digits. */
+const LONGEST_END = 8;
 const PROPERTIES = ["name", "language", "status", "channel"];
 /** Kinds of tests in the order in which they are offered, with how the names of their functions begin. */
 const FAMILIES = /** @type {[string, RegExp][]} */ ([["number", /^has_number/], ["date", /^has_(date|time)/], ["place", /^has_(state|district|ward)/], ["other", /^has_(group|category|intent|top_intent|error)/]]);
@@ -30,8 +32,8 @@ const FIRST_LIMIT_S = 300;
 
 const changed = () => label("flow_change.split");
 
-/** @param {{form: Form}} props */
-export function RouterForm({ form }) {
+/** @param {{form: Form, issues: import("./inputs.js").Issue[]}} props */
+export function RouterForm({ form, issues }) {
   const { definition, node, parts, change } = form;
   const split = splitOf(node);
   const isVoice = definition.type === "voice";
@@ -48,6 +50,7 @@ export function RouterForm({ form }) {
     ${outcomes.map((action) => html`<p key=${action.uuid}><button type="button" onClick=${() => change(splitByOutcome(definition, node, action, parts), changed())}>${say("flow_form.by_outcome", { name: word("action", action.type) })}</button></p>`)}
     ${isKnown && split === "random" && html`<${Buckets} form=${form} />`}
     ${isKnown && ["msg", "switch", "dial"].includes(split) && html`<${Tests} form=${form} split=${split} />`}
+    ${issues.map(({ field, language, message }) => html`<p key=${field + language + message} class="problem" dir="auto">${language && `${languageName(language)}: `}${message}</p>`)}
     ${node.router && html`<${Unknown} value=${isKnown ? Object.fromEntries(Object.entries(node.router).filter(([name]) => !KNOWN.includes(name))) : node.router} />`}
   </section>`;
 }
@@ -189,7 +192,8 @@ function Hint({ form }) {
       <option value="">${say("flow_form.any")}</option>
       ${parts.hints.map((each) => html`<option key=${each} value=${each}>${word("flow_hint", each)}</option>`)}
     </select>
-    ${hint?.type === "digits" && html`<input type="number" min="0" aria-label=${say("flow_form.digits")} value=${hint.count ?? ""} onInput=${(/** @type {any} */ { target }) => set({ ...hint, count: Number(target.value) || undefined }, `${node.uuid}-digits`)} />`}
+    ${hint?.type === "digits" && html`<input type="number" min="0" aria-label=${say("flow_form.digits")} value=${hint.count ?? ""} onInput=${(/** @type {any} */ { target }) => set({ ...hint, count: Number(target.value) || undefined }, `${node.uuid}-digits`)} />
+      <input type="text" dir="ltr" maxlength=${LONGEST_END} aria-label=${say("flow_form.terminated_by")} placeholder="#" value=${hint.terminated_by ?? ""} onInput=${(/** @type {any} */ { target }) => set({ ...hint, terminated_by: target.value || undefined }, `${node.uuid}-end`)} />`}
   <//>`;
 }
 
