@@ -41,9 +41,13 @@ from tests.few_reports import tell_less
 from tests.partitions import partitioning
 from tests.slow_first import deal
 from tests.statement_rules import StatementRules
+from tests.thinned import EVERY_CASE
 
 # A busy machine is no reason to fail: time limits are tested separately.
-hypothesis_settings.register_profile("relayboard", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+EXAMPLES = 100 if EVERY_CASE else 40
+hypothesis_settings.register_profile(
+    "relayboard", deadline=None, max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow]
+)
 hypothesis_settings.load_profile("relayboard")
 
 PARTITIONS = int(os.environ.get("TEST_PARTITIONS", "0"))

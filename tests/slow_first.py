@@ -15,6 +15,8 @@ WORKING = (
     "tests/contract/test_schemathesis.py",
     "tests/test_lint.py",
     "tests/console/test_console.py",
+    "tests/console/test_first_steps.py",
+    "tests/console/test_conversations.py",
     "tests/relayboard/every_command/test_answers_at_once.py",
     "tests/acceptance/test_documentation.py::test_readme",
     "tests/relayboard/move/test_bound.py",

@@ -23,7 +23,7 @@ from relayboard.phone.wire import HttpTransport, NoReply
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import Receiver, RunningService, forked_service, wait_until
 
-PHONES, SMS_PER_PHONE, ANSWERS_PER_PHONE = 10, 60, 15
+PHONES, SMS_PER_PHONE, ANSWERS_PER_PHONE = 10, 30, 8
 """`python -m bench.faults` kills more often, amid more."""
 TEXTS, ANSWERS = PHONES * SMS_PER_PHONE, PHONES * ANSWERS_PER_PHONE
 EVENTS = TEXTS + 2 * ANSWERS

@@ -4,7 +4,7 @@ The service does not have Connexion validate its own documents at each start; th
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -36,7 +36,7 @@ PATHS = sorted(
 )
 
 
-def build(kind: type[RoutingMiddleware]) -> Ask:
+def build(kind: type[RoutingMiddleware], runner: asyncio.Runner) -> Ask:
     """What a router of this kind that does not redirect makes of a method and a path: what it adds to the scope, or the
     status it refuses with."""
     seen: list[Any] = []
@@ -59,7 +59,7 @@ def build(kind: type[RoutingMiddleware]) -> Ask:
         seen.clear()
         scope = {"type": "http", "method": method, "path": path, "root_path": "", "query_string": b"", "headers": []}
         try:
-            asyncio.run(router({**scope, "app": None}, None, send))
+            runner.run(router({**scope, "app": None}, None, send))
         except HTTPException as error:
             return error.status_code, error.headers
         return list(seen)
@@ -68,13 +68,20 @@ def build(kind: type[RoutingMiddleware]) -> Ask:
 
 
 @pytest.fixture(scope="module")
-def exact() -> Ask:
-    return build(ExactRouting)
+def runner() -> Iterator[asyncio.Runner]:
+    """One event loop: making it takes longer than routing."""
+    with asyncio.Runner() as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
-def usual() -> Ask:
-    return build(RoutingMiddleware)
+def exact(runner: asyncio.Runner) -> Ask:
+    return build(ExactRouting, runner)
+
+
+@pytest.fixture(scope="module")
+def usual(runner: asyncio.Runner) -> Ask:
+    return build(RoutingMiddleware, runner)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -223,8 +223,7 @@ def test_what_was_imported_is_equal_after_a_round_trip(desks: tuple[Desk, Desk],
     ],
     indirect=["database_url"],
 )
-@pytest.mark.parametrize("text", ["1899-06-15", "0001-01-03", "9999-12-31", "15/06/1899 10:15:30"])
-def test_dates_of_every_year_are_equal_after_a_round_trip(desks: tuple[Desk, Desk], text: str, zone: str) -> None:
+def test_dates_of_every_year_are_equal_after_a_round_trip(desks: tuple[Desk, Desk], zone: str) -> None:
     """Before standard time, clocks differed from UTC by seconds, which RFC 3339 does not have."""
     zones = ("Africa/Monrovia", zone)
     here, there = (
@@ -234,17 +233,17 @@ def test_dates_of_every_year_are_equal_after_a_round_trip(desks: tuple[Desk, Des
         for desk in (here, there):
             mine = workspace_table.c.id == desk.workspace.id
             tx.execute(update(workspace_table).where(mine).values(timezone=desk.workspace.timezone))
-    here.run([["Phone", "Name", "Field:Due"], [A, "Ann", text]])
+    here.run([["Phone", "Name", "Field:Due"], *([f"+25078800033{n}", text, text] for n, text in enumerate(DAYS))])
 
-    (ann,) = here.contacts()
+    stored = {each["name"]: each["fields"]["due"] for each in here.contacts()}
 
-    assert RFC_3339.fullmatch(ann["fields"]["due"])
-    assert datetime.fromisoformat(ann["fields"]["due"]).date() == DAYS[text]
+    assert {text: datetime.fromisoformat(due).date() for text, due in stored.items()} == DAYS
+    assert all(map(RFC_3339.fullmatch, stored.values()))
     for form in (CSV, XLSX):
         done = there.bring(here.export(form), f"export.{form}")
         assert {each["unread"] for each in done["columns"]} == {0}
         assert people_of(there) == people_of(here)
-        assert RFC_3339.fullmatch(there.contacts()[0]["fields"]["due"])
+        assert all(RFC_3339.fullmatch(each["fields"]["due"]) for each in there.contacts())
 
 
 def test_values_that_are_not_understood_are_counted_shown_and_in_the_file_of_rejects(desks: tuple[Desk, Desk]) -> None:
