@@ -5,12 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote
 
 import orjson
 
+from handlers.contract.operations import FIELDS, load_contract
 from handlers.contract.schemas import Schema, draft4
-from openapi.bundle import matches
+from openapi.bundle import GENERATIONS, matches
 from openapi.table import follow
 from tests.contract.documents import Operation
 from tests.fuzz.asks import Ask
@@ -56,7 +57,7 @@ class Described:
         if answer.status >= 500:
             yield f"a server error {answer.status}"
         elif operation is not None:
-            yield from self._against_operation(operation, answer)
+            yield from self._against_operation(operation, answer, has_fields=asks_for_fields(ask))
         elif answer.status < 400 and ask.method not in SAFE_METHODS:
             yield f"{answer.status} for a method or path that the contract does not have"
 
@@ -70,7 +71,7 @@ class Described:
         fitting = (each for each in self.operations if each.method.upper() == ask.method)
         return next((each for each in fitting if matches(each.path, path)), None)
 
-    def _against_operation(self, operation: Operation, answer: Answer) -> Iterator[str]:
+    def _against_operation(self, operation: Operation, answer: Answer, *, has_fields: bool) -> Iterator[str]:
         responses = operation.body["responses"]
         found = responses.get(str(answer.status), responses.get("default"))
         if found is None:
@@ -84,20 +85,36 @@ class Described:
         if answer.content_type not in content:
             yield f"{answer.status} as {answer.content_type!r}, which the contract does not describe"
         elif answer.content_type == "application/json":
-            yield from self._against_schema(operation, answer, content[answer.content_type].get("schema", {}))
+            partial = find_partial(operation) if has_fields and answer.status == 200 else None
+            schema = partial or self._compile(operation, answer, content[answer.content_type].get("schema", {}))
+            yield from self._against_schema(answer, schema)
 
-    def _against_schema(self, operation: Operation, answer: Answer, schema: Any) -> Iterator[str]:
+    def _compile(self, operation: Operation, answer: Answer, schema: Any) -> Schema:
         key = (str(operation), str(answer.status), answer.content_type)
         if key not in self.compiled:
             self.compiled[key] = Schema(schema, self.named)
+        return self.compiled[key]
+
+    def _against_schema(self, answer: Answer, schema: Schema) -> Iterator[str]:
         try:
             value = orjson.loads(answer.text)
         except ValueError:
             yield f"{answer.status} with a body that is no JSON"
             return
-        errors = self.compiled[key].errors(value)
+        errors = schema.errors(value)
         if errors:
             yield f"{answer.status} with a body against its schema: {str(errors)[:300]}"
+
+
+def asks_for_fields(ask: Ask) -> bool:
+    """Whether a request chooses members of records: it gets no others, also of those that are required."""
+    return any(name == FIELDS for name, _ in parse_qsl(ask.target.partition("?")[2]))
+
+
+def find_partial(operation: Operation) -> Schema | None:
+    """What an operation answers to one that does; None if it has no such parameter."""
+    rules = load_contract(operation.generation).values() if operation.generation in GENERATIONS else ()
+    return next((each.partial for each in rules if each.id.endswith(f".{operation.body['operationId']}")), None)
 
 
 def shown(ask: Ask, answer: Answer | None) -> str:

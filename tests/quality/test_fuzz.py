@@ -74,6 +74,7 @@ LABELS = next(
 )
 ASK = Ask(LABELS, "GET", "/api/v2/labels.json")
 PAGE_OF_LABELS = b'{"next": null, "previous": null, "results": []}'
+NAMES_OF_LABELS = b'{"next": null, "previous": null, "results": [{"name": "Complaint"}]}'
 
 
 @pytest.mark.parametrize(
@@ -86,6 +87,8 @@ PAGE_OF_LABELS = b'{"next": null, "previous": null, "results": []}'
         (ASK, 200, "text/html", PAGE_OF_LABELS, "200 as 'text/html', which the contract does not describe"),
         (ASK, 200, "application/json", b"{", "200 with a body that is no JSON"),
         (ASK, 200, "application/json", b'{"results": 1}', "200 with a body against its schema"),
+        (replace(ASK, query=[("fields", "name")]), 200, "application/json", NAMES_OF_LABELS, None),
+        (ASK, 200, "application/json", NAMES_OF_LABELS, "200 with a body against its schema"),
         (replace(ASK, path="/api/v2/labels%2ejson"), 418, "", b"", "418, which the contract does not describe"),
         (replace(ASK, method="DELETE"), 204, "", b"", None),
         (replace(ASK, method="DELETE"), 204, "", b"x", "204 with a body, which the contract does not describe"),
