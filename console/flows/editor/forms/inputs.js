@@ -44,6 +44,7 @@ export function FieldInput(props) {
     ${issues.map(({ message, language }) => html`<p key=${language + message} class="problem" dir="auto">${language && `${languageName(language)}: `}${message}</p>`)}`;
   if (field.kind === "boolean") return html`<div class="field"><label><input type="checkbox" id=${id} checked=${!!value} onChange=${(/** @type {any} */ { target }) => props.onInput(target.checked)} /> ${title}</label>${helped}</div>`;
   const Input = INPUTS[field.refers_to === "contact" ? "contact" : field.is_list && field.kind !== "reference" ? "list" : field.is_list ? "references" : field.kind];
+  if (field.refers_to === "contact") return html`<div class="field"><${Input} ...${props} />${helped}</div>`;
   const isGroup = field.is_list || ["map", "amounts", "flags"].includes(field.kind);
   if (isGroup) return html`<fieldset class="field" aria-describedby=${help ? `${id}-help` : undefined}><legend>${title}</legend><${Input} ...${props} />${helped}</fieldset>`;
   return html`<div class="field"><label for=${id}>${title}</label><${Input} ...${props} />${helped}</div>`;
@@ -130,7 +131,7 @@ function RowsInput({ id, form, action, name, field, value, onInput }) {
   const isMoney = field.kind === "amounts";
   return html`
     <ul class="rows">${rows.map(([key, text], at) => html`<li key=${at}>
-      <input type="text" class="row-name" dir="ltr" aria-label=${`${called} ${number(at + 1)}: ${say(isMoney ? "flow_form.currency" : "flow_form.row_name")}`} value=${key}
+      <input type="text" class="row-name" dir="ltr" aria-label=${`${called} ${number(at + 1)}: ${say(isMoney ? "flow_form.currency" : "flow_form.row_name")}`} placeholder=${isMoney ? "RWF" : "Authorization"} value=${key}
         onInput=${(/** @type {any} */ { target }) => set(rows.map((row, place) => (place === at ? [target.value, row[1]] : row)))} />
       <${ExpressionInput} id=${`${id}-${at}`} label=${`${called} ${number(at + 1)}: ${say(isMoney ? "flow_form.amount" : "flow_form.row_value")}`} value=${text} names=${form.names} isPlain=${isMoney} inputmode=${isMoney ? "decimal" : undefined} longest=${field.longest}
         onInput=${(/** @type {string} */ typed) => set(rows.map((row, place) => (place === at ? [row[0], typed] : row)))} />

@@ -36,7 +36,7 @@ export function Translations({ form, texts, language }) {
     const id = `${text.item}-${text.property}`;
     return html`<li key=${id} aria-label=${textName(text)}><h3>${textName(text)}</h3>
       ${said.map((each, at) => html`<div key=${at} class="two-texts">
-        <p class="said" dir="auto" lang=${languageTag(definition.language)}>${text.values[at] ?? ""}</p>
+        <p class="base-text" dir="auto" lang=${languageTag(definition.language)}>${text.values[at] ?? ""}</p>
         <div><${ExpressionInput} id=${`${id}-${at}`} label=${`${textName(text)} (${languageName(language)})${said.length > 1 ? ` ${number(at + 1)}` : ""}`} value=${each} names=${names} lang=${languageTag(language)} rows=${text.kind === "long_text" ? LONG_ROWS : undefined}
           isPlain=${text.of === "category"} onInput=${(/** @type {string} */ typed) => change(setSaid(definition, language, text, at, typed), label("flow_change.translate"), `${language}-${id}-${at}`)} />
           ${text.property === "text" && text.of.startsWith("send_") && html`<${Segments} text=${each} />`}</div>

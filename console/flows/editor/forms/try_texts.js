@@ -73,7 +73,7 @@ export function TryTexts({ form, language }) {
     <${ContactPicker} id="try-contact" label=${say("flow_form.try_contact")} chosen=${contact} onPick=${(/** @type {any} */ each) => (setContact(each), read(each))} />
     ${contact && html`<p><button type="button" onClick=${() => read(contact)}>${say("flow_form.try_again")}</button></p>`}
     ${problem && html`<p class="problem" role="alert">${problem}</p>`}
-    ${found && html`<dl class="details" role="status">${found.map(({ name, reads, errors }, at) => html`<div key=${at}><dt>${name}</dt><dd class="said" dir="auto">${reads || "–"}</dd>
+    ${found && html`<dl class="details" role="status">${found.map(({ name, reads, errors }, at) => html`<div key=${at}><dt>${name}</dt><dd dir="auto">${reads || "–"}</dd>
       ${errors.map((error) => html`<dd key=${error} class="problem">${error}</dd>`)}</div>`)}</dl>
       <p class="help">${say("flow_form.try_help")}</p>`}
   </details>`;
