@@ -75,19 +75,26 @@ def token_operations() -> list[Operation]:
     return [each for each in all_operations() if not each.body.get("x-personal")]
 
 
-def form_of(operation: Operation) -> tuple[Any, ...]:
-    """What a generated request is made of: the method, the kinds of parameters, and the kind of body."""
+def kinds_of(operation: Operation) -> set[tuple[Any, ...]]:
+    """What a request is made of, each with the method: the kinds of parameters, and of bodies."""
     schemas = [(part, part.get("schema", {})) for part in operation.parameters()]
     kinds = {
         (part["in"], part.get("required"), each.get("type"), each.get("format"), "enum" in each, "default" in each)
         for part, each in schemas
     }
-    return operation.method, frozenset(kinds), *operation.request_schemas()
+    bodies = [(media_type,) for media_type in operation.request_schemas()]
+    return {(operation.method, *kind) for kind in (*kinds, *bodies, ())}
 
 
-def one_of_each_form(operations: list[Operation]) -> list[Operation]:
-    forms = {form_of(operation): operation for operation in reversed(operations)}
-    return [operation for operation in operations if forms[form_of(operation)] is operation]
+def with_each_kind(operations: list[Operation]) -> list[Operation]:
+    """Those that have a kind of parameter or body which none before them has."""
+    seen: set[tuple[Any, ...]] = set()
+    chosen = []
+    for operation in operations:
+        if not kinds_of(operation) <= seen:
+            seen |= kinds_of(operation)
+            chosen.append(operation)
+    return chosen
 
 
 @cache

@@ -19,7 +19,7 @@ from openapi.bundle import operations, published
 from testbed.running import RunningService, forked_service
 from tests.channels.webchat.visitors import SITE, Browser, add_chat
 from tests.contract.beyond_schemas import unexplained
-from tests.contract.documents import all_operations, one_of_each_form
+from tests.contract.documents import all_operations, with_each_kind
 from tests.contract.fuzz import EXAMPLES
 from tests.factories import fill_workspace
 from tests.thinned import EVERY_CASE
@@ -29,9 +29,9 @@ EXAMPLES_PER_OPERATION = os.environ.get(EXAMPLES, "1")
 COVERAGE, OTHERS = "coverage", "examples,fuzzing,stateful"
 """The phases. Coverage asks each operation everything that its parameters and its body can be wrong in: twenty times as
 many requests as the others. Unless there are more examples or every case is wanted, it takes one operation of each
-form, which the same code reads, and some of the others.
+kind of parameter and body, which the same code reads, and some of the others.
 """
-SOME = 10
+SOME = 8
 """Of the others one in so many."""
 IS_COMPLETE = EVERY_CASE or EXAMPLES in os.environ
 CONTRACTS = {"v1": "/api/v1", "v2": "/api/v2", "relay": "/relayers/relayer", "chat": "/chat"}
@@ -68,7 +68,7 @@ def test_schemathesis_finds_nothing_that_the_contract_could_say(
         header = []
     if generation == "chat":
         contract, header = chat_of(service, tmp_path, root)
-    parts = {COVERAGE: of_each_form(generation), OTHERS: []}
+    parts = {COVERAGE: of_each_kind(generation), OTHERS: []}
     if IS_COMPLETE or generation not in ("v1", "v2"):
         parts = {f"{OTHERS},{COVERAGE}": []}
     for phases, chosen in parts.items():
@@ -90,10 +90,10 @@ def run_schemathesis(folder: Path, contract: str, options: list[str], phases: in
     return [told for event in events if "ScenarioFinished" in event for told in reported(event["ScenarioFinished"])]
 
 
-def of_each_form(generation: str) -> list[str]:
-    """The option that chooses one operation of each form, and some of the others."""
+def of_each_kind(generation: str) -> list[str]:
+    """The option that chooses operations with each kind of parameter and body, and some of the others."""
     mine = [each for each in all_operations() if each.generation == generation]
-    chosen = one_of_each_form(mine)
+    chosen = with_each_kind(mine)
     chosen += [each for each in mine if each not in chosen][::SOME]
     names = "|".join(re.escape(f"{each.method.upper()} {each.path}") for each in chosen)
     return ["--include-name-regex", f"^({names})$"]
