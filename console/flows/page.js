@@ -50,7 +50,7 @@ function FlowList({ isArchived }) {
     ${may("write_definitions") && html`<a class="button" href=${link(["flows", "import"])}>${t("flow_import.import")}</a>
       <a class="button" href=${link(["flows", "templates"])}>${t("templates.from")}</a>`}
     ${may("write_flow") && html`<button type="button" class="primary" onClick=${() => setAsked({ deed: "new", flow: null })}><${Icon} name="plus" size=${18} /> ${t("flows.new")}</button>`}`;
-  const done = (/** @type {string} */ uuid) => (asked?.deed === "label" || asked?.deed === "change" ? list.reload() : go(["flows", uuid]));
+  const done = (/** @type {string} */ uuid) => (asked?.deed === "label" || asked?.deed === "change" ? list.reload() : go(["flows", uuid, ...(asked?.deed === "new" ? ["edit"] : [])]));
   return html`
     <main id="main" class="page" tabindex="-1">
       <header class="page-header"><h1>${t("flows.title")}</h1><span class="grows"></span>

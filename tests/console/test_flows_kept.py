@@ -201,6 +201,7 @@ def test_a_flow_is_made_copied_renamed_labelled_found_archived_and_restored(
     on_every_screen(page, "the form of a flow")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("heading", name="Opening hours")).to_be_visible()
+    page.get_by_role("link", name="Back").click()
 
     page.get_by_role("button", name="More about Opening hours").click()
     page.get_by_role("menuitem", name="Copy").click()

@@ -9,7 +9,7 @@ import { may } from "../../shared/session.js";
 import { number, t, word } from "../../shared/texts.js";
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../../shared/ui.js";
 import { sizedNodes } from "../drawing.js";
-import { layOut } from "../layout.js";
+import { layOut, WIDTH } from "../layout.js";
 import { searchText } from "../node_content.js";
 import { Board, placeOn } from "./board.js";
 import { commandsFor } from "./commands.js";
@@ -166,9 +166,10 @@ export function FlowEditor(opened) {
         : boxes.size === definition.nodes.length && html`<${Board} definition=${definition} boxes=${boxes} selection=${selection} shown=${shown} found=${found} path=${path} issues=${counts}
             onSelect=${select} onGo=${(/** @type {string} */ uuid) => (reveal(uuid), focus(uuid, []))} onOpen=${openStep} onKey=${onKey} onMove=${(/** @type {Definition} */ moved) => edit("flow_change.move", moved)}
             onConnect=${(/** @type {string} */ exit, /** @type {string | null} */ to, /** @type {any} */ at, /** @type {PointerEvent} */ event) =>
-              to ? commands.connect(exit, to) : openKinds(event, (kind) => commands.insert(exit, kind, { left: at.x, top: at.y }))}
+              to ? commands.connect(exit, to) : openKinds(event, (kind) => commands.insert(exit, kind, below(at)))}
             onLine=${(/** @type {string} */ exit, /** @type {any} */ at, /** @type {MouseEvent} */ event) =>
-              openKinds(event, (kind) => commands.insert(exit, kind, { left: at.x, top: at.y }), [{ text: t("flow_editor.take_line"), onPick: () => commands.connect(exit, null) }])} />`}
+              openKinds(event, (kind) => commands.insert(exit, kind, below(at)), [{ text: t("flow_editor.take_line"), onPick: () => commands.connect(exit, null) }])} />`}
+      ${definition.nodes.length === 0 && html`<p class=${isList ? "help" : "board-hint"}>${t("flow_editor.first_step")}</p>`}
       ${simulator ? html`<div class="beside">${!isList && panel}${simulator}</div>` : !isList && panel}
     </div>
     <p class="help">${t(isList ? "flow_editor.list_help" : "flow_editor.keys")}</p>`}
@@ -197,6 +198,9 @@ const titleOf = (steps) => {
   const last = steps.at(-1);
   return last && t(last.label);
 };
+
+/** Where a node lies whose upper edge has its middle there. @param {{x: number, y: number}} point */
+const below = ({ x, y }) => ({ left: x - WIDTH / 2, top: y });
 
 /** The middle of what is seen of the surface. */
 function middleOfSurface() {
