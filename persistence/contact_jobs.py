@@ -18,6 +18,7 @@ from persistence.lists import Condition, ListQuery, ListSpec, equals
 from persistence.pages import Order
 from persistence.records import Record
 from persistence.sql.columns import is_uuid
+from persistence.sql.due_work import beside_index
 from persistence.sql.names import check_room, must_exist, require_id
 from persistence.tables.contacts import ACTIVE, contact, group
 from persistence.tables.data_jobs import CANCELLED, PENDING, contact_job
@@ -28,7 +29,7 @@ UNFINISHED_LIMIT = 20
 AT_ONCE = 200
 """Contacts of one transaction."""
 LOOKED_AT = 5000
-"""Contacts among which one statement looks for those that match."""
+"""Ids among which one statement looks for contacts that match."""
 FINISHED = "This job has ended."
 NOBODY = "A query or a group is required, so that a mistake does not reach everybody."
 FORGOTTEN = "The query named a person who was erased."
@@ -175,16 +176,19 @@ def _do_some(tx: Transaction, held: Held, workspace: Workspace, place: _Place) -
 def _find_next(
     tx: Transaction, workspace_id: int, conditions: Sequence[ColumnElement[bool]], place: _Place
 ) -> tuple[list[int], int]:
-    """Contacts that match, in the order of ids, and the contact up to which was looked."""
-    mine = (contact.c.workspace_id == workspace_id) & (contact.c.id > place.last_id) & (contact.c.id <= place.end_id)
-    window = select(contact.c.id).where(mine).order_by(contact.c.id).limit(LOOKED_AT)
-    looked_at = tx.execute(window).scalars().all()
-    if not looked_at:
+    """Contacts that match, in the order of ids, and the contact up to which was looked: those of a range of ids. By
+    another index SQLite would read all contacts of the workspace for each part.
+    """
+    rest = contact.c.id.between(place.last_id + 1, place.end_id)
+    ours = select(contact.c.id).where(beside_index(contact.c.workspace_id) == workspace_id, rest)
+    first_id = tx.execute(ours.order_by(contact.c.id).limit(1)).scalar()
+    if first_id is None:
         return [], place.end_id
-    among = contact.c.id.between(looked_at[0], looked_at[-1])
-    matching = select(contact.c.id).where(among, *conditions).order_by(contact.c.id).limit(AT_ONCE)
-    ids = list(tx.execute(matching).scalars())
-    return ids, ids[-1] if len(ids) == AT_ONCE else looked_at[-1]
+    last_id = min(first_id + LOOKED_AT - 1, place.end_id)
+    matching = select(contact.c.id).where(contact.c.id.between(first_id, last_id), *conditions)
+    some = matching.order_by(contact.c.id).limit(AT_ONCE).with_hint(contact, "NOT INDEXED", "sqlite")
+    ids = list(tx.execute(some).scalars())
+    return ids, ids[-1] if len(ids) == AT_ONCE else last_id
 
 
 def _without_inactive(tx: Transaction, workspace_id: int, ids: Sequence[int]) -> list[int]:

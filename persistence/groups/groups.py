@@ -14,6 +14,7 @@ from persistence.errors import InUse, InvalidInput, LostRace, nothing_found
 from persistence.lists import ListSpec, NewRecord, contains, equals, insert_new, named, one_of
 from persistence.pages import Order
 from persistence.records import Record
+from persistence.sql.due_work import beside_index
 from persistence.sql.names import (
     check_new,
     find_all_called,
@@ -182,7 +183,7 @@ def lock_contacts(
     before other rows. `for_deletion` also waits for transactions that add messages, runs or tickets of them, which are
     to be deleted or moved with the contact; for others, such rows may be added meanwhile.
     """
-    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
+    mine = (beside_index(contact.c.workspace_id) == workspace_id) & contact.c.id.in_(contact_ids)
     columns = (contact.c.status, contact.c.is_deleted)
     locking = select(*columns).where(mine).order_by(contact.c.id).with_for_update(key_share=not for_deletion)
     return tx.execute(locking).all()
