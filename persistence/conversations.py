@@ -10,6 +10,7 @@ from sqlalchemy import (
     Executable,
     FromClause,
     Select,
+    Subquery,
     case,
     delete,
     func,
@@ -135,6 +136,20 @@ def mark_read(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) ->
     tx.execute(conversation.update().where(mine).values(**values))
 
 
+def mark_unread(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """The newest message of the inbox in each of these conversations is unread again. Those that have none among their
+    last messages, or something unread, stay as they are.
+    """
+    tx.before_commit(Changes).hold_clock(workspace_id)
+    tx.flush()
+    rows = conversation.c
+    last = _last_messages(workspace_id, rows.contact_id)
+    newest = select(func.max(last.c.id)).where(last.c.folder == INBOX).correlate_except(last).scalar_subquery()
+    mine = (rows.workspace_id == workspace_id) & rows.contact_id.in_(contact_ids)
+    values: dict[str, Any] = {"read_id": newest - 1, "unread_count": 1, "is_unread": True}
+    tx.execute(conversation.update().where(mine, ~rows.is_unread, newest.is_not(None)).values(**values))
+
+
 def count_unread(
     workspace_id: int,
     contact_id: ColumnElement[Any],
@@ -144,13 +159,18 @@ def count_unread(
     """How many of the last messages of a contact are in the inbox and come after the message `read_id`. `most` says how
     many there can be.
     """
-    theirs = (beside_index(message.c.workspace_id) == workspace_id) & (message.c.contact_id == contact_id)
-    newest = select(message.c.id, message.c.folder).where(theirs)
-    newest = newest.order_by(message.c.created_on.desc(), message.c.id.desc()).limit(COUNTED)
-    last = newest.correlate_except(message).subquery("last")
+    last = _last_messages(workspace_id, contact_id)
     unread = select(last.c.id).where(last.c.folder == INBOX, last.c.id > read_id).limit(most).correlate_except(last)
     counted = unread.subquery("unread")
     return select(func.count()).select_from(counted).correlate_except(counted).scalar_subquery()
+
+
+def _last_messages(workspace_id: int, contact_id: ColumnElement[Any]) -> Subquery:
+    """The last messages of a contact, with their folders."""
+    theirs = (beside_index(message.c.workspace_id) == workspace_id) & (message.c.contact_id == contact_id)
+    newest = select(message.c.id, message.c.folder).where(theirs)
+    newest = newest.order_by(message.c.created_on.desc(), message.c.id.desc()).limit(COUNTED)
+    return newest.correlate_except(message).subquery("last")
 
 
 @statement

@@ -18,10 +18,10 @@ import { discard, sendAgain } from "./outbox.js";
 const MARKS = { queued: "clock", wired: "check", sent: "check", delivered: "double", read: "double", errored: "failed", failed: "failed" };
 
 /**
- * @param {{message: Message, reason?: string | null, refresh: () => void, follows?: boolean, isFollowed?: boolean}} props `reason` says why
+ * @param {{message: Message, reason?: string | null, refresh: () => void, follows?: boolean, isFollowed?: boolean, isSought?: boolean}} props `reason` says why
  *   it failed; one that `follows` another of its sender does not name them again, and one that `isFollowed` leaves the time to the next
  */
-export function Bubble({ message, reason, refresh, follows = false, isFollowed = false }) {
+export function Bubble({ message, reason, refresh, follows = false, isFollowed = false, isSought = false }) {
   const [labels, setLabels] = useState(false);
   const isOut = message.direction === "out";
   const icon = message.broadcast !== null ? "send" : message.flow && "flow";
@@ -29,7 +29,7 @@ export function Bubble({ message, reason, refresh, follows = false, isFollowed =
   const bad = isOut && (isUncertain || ["errored", "failed"].includes(message.status));
   const canResend = bad && message.status !== "errored" && message.failed_reason !== "resent";
   return html`
-    <li class=${classes("message", isOut ? "out" : "in", message.archived && "archived", isFollowed && "is-followed")}>
+    <li class=${classes("message", isOut ? "out" : "in", message.archived && "archived", isFollowed && "is-followed", isSought && "is-sought")} tabindex=${isSought ? -1 : undefined}>
       ${isOut && !follows && html`<p class="author" aria-hidden="true">${icon && html`<${Icon} name=${icon} size=${12} /> `}<bdi>${authorName(message)}</bdi></p>`}
       <div class=${bad ? "bubble bad" : "bubble"}>
         <span class="hidden">${isOut ? `${authorName(message)}:` : t("inbox.they")}</span>

@@ -14,9 +14,10 @@ import { refusedReplyTo } from "./outbox.js";
 
 /**
  * @param {{list: import("../shared/lists.js").List<Conversation>,
- *   shown: Conversation[], chosen: string, query: Record<string, string>, sought: string}} props
+ *   shown: Conversation[], chosen: string, query: Record<string, string>, sought: string, hasFound: boolean, children?: any}} props
+ *   the children are what was found besides, if it `hasFound` anything
  */
-export function ConversationList({ list, shown, chosen, query, sought }) {
+export function ConversationList({ list, shown, chosen, query, sought, hasFound, children }) {
   useAuthors();
   useEffect(() => {
     const current = /** @type {HTMLElement | null} */ (document.querySelector(".conversation[aria-current]"));
@@ -24,9 +25,11 @@ export function ConversationList({ list, shown, chosen, query, sought }) {
     // Whoever goes through the list by keys hears whose conversation is open.
     if (document.activeElement?.matches("body, main, .conversation")) current?.focus({ preventScroll: true });
   }, [chosen]);
-  const isEmpty = shown.length === 0 && !list.loading && !list.problem;
+  const isEmpty = shown.length === 0 && !list.loading && !list.problem && !hasFound;
   return html`
     <div class="side-list">
+      ${children}
+      ${hasFound && shown.length > 0 && html`<h2 class="list-title">${t("inbox.found_conversations")}</h2>`}
       ${isEmpty &&
       (sought
         ? html`<${Empty} icon="search" title=${t("inbox.none_found")} text=${t("inbox.none_found_text")} />`
@@ -35,7 +38,7 @@ export function ConversationList({ list, shown, chosen, query, sought }) {
       <ul class="conversations">
         ${shown.map((conversation) => html`<${Row} key=${conversation.uuid} ...${conversation} chosen=${chosen} query=${query} />`)}
       </ul>
-      <${ListEnd} list=${list} />
+      <${ListEnd} list=${hasFound ? { ...list, problem: "" } : list} />
     </div>
   `;
 }

@@ -12,18 +12,21 @@ import { t } from "../shared/texts.js";
 import { html, useEffect, useRef, useState } from "../shared/ui.js";
 import { ConversationList } from "./conversation_list.js";
 import { Folders } from "./folders.js";
+import { FoundMessages, useFoundMessages } from "./found_messages.js";
 import { useKeys } from "./keys.js";
 import { Thread } from "./thread.js";
 
 /** @param {{place: import("../shared/router.js").Place}} props */
 export default function Inbox({ place }) {
-  const { folder = "", label = "", search = "" } = place.query;
+  const { message = "", on = "", ...query } = place.query;
+  const { folder = "", label = "", search = "" } = query;
   const chosen = place.parts[0];
   const [typed, setTyped] = useTypedSearch(search);
   const isUnread = folder === "unread";
   const filters = { folder: isUnread ? undefined : folder || undefined, label: label || undefined, search: search || undefined };
   const list = useList("conversations", { ...filters, ...(isUnread ? { unread: "true" } : {}) });
   const shown = list.items;
+  const found = useFoundMessages(search);
   useChanges(["message", "ticket", "run"], list.refresh);
 
   // A conversation that is not in the list is one that somebody was led to: it may be unread.
@@ -39,11 +42,11 @@ export default function Inbox({ place }) {
   // What left the list, such as by archiving, was here: the next one has its place now.
   const lastAt = useRef(0);
   if (at >= 0) lastAt.current = at;
-  const open = (/** @type {number} */ row) => shown[row] && go(["inbox", shown[row].uuid], place.query);
+  const open = (/** @type {number} */ row) => shown[row] && go(["inbox", shown[row].uuid], query);
   useKeys({
     next: () => open(at < 0 ? lastAt.current : at + 1),
     previous: () => open((at < 0 ? lastAt.current : at) - 1),
-    back: () => chosen && go(["inbox"], place.query),
+    back: () => chosen && go(["inbox"], query),
   });
   return html`
     <main id="main" class=${chosen ? "inbox has-open" : "inbox"} tabindex="-1">
@@ -53,14 +56,16 @@ export default function Inbox({ place }) {
           <${Folders} folder=${folder} label=${label} search=${search} />
           <div class="search">
             <${Icon} name="search" size=${18} />
-            <input type="search" id="inbox-search" placeholder=${t("inbox.search")} aria-label=${t("inbox.search")} value=${typed}
+            <input type="search" placeholder=${t("inbox.search")} aria-label=${t("inbox.search")} value=${typed}
               onInput=${(/** @type {any} */ event) => setTyped(event.target.value)} />
           </div>
         </header>
-        <${ConversationList} list=${list} shown=${shown} chosen=${chosen} query=${place.query} sought=${search} />
+        <${ConversationList} list=${list} shown=${shown} chosen=${chosen} query=${query} sought=${search} hasFound=${found.items.length > 0}>
+          ${search && html`<${FoundMessages} found=${found} search=${search} query=${place.query} />`}
+        <//>
       </section>
       ${chosen
-        ? html`<${Thread} key=${chosen} contact=${chosen} back=${link(["inbox"], place.query)} />`
+        ? html`<${Thread} key=${chosen} contact=${chosen} sought=${message} soughtOn=${on} back=${link(["inbox"], query)} />`
         : html`<section class="thread none"><${Empty} icon="inbox" title=${t("inbox.choose")} text=${t("inbox.choose_text")} /></section>`}
     </main>
   `;

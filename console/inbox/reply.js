@@ -34,7 +34,7 @@ export function Reply({ contact, status, urn, newest, onSent }) {
   const area = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
   const picker = useRef(/** @type {HTMLInputElement | null} */ (null));
   const route = useRoute(contact, newest);
-  useKeys({ reply: () => area.current?.focus(), search: () => document.getElementById("inbox-search")?.focus() });
+  useKeys({ reply: () => area.current?.focus() });
   useEffect(() => follow(contact, onSent), [contact]);
   useEffect(() => fit(area.current), [text]);
 

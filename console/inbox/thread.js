@@ -25,12 +25,13 @@ import { keyOf, useThread } from "./thread_data.js";
 const TOGETHER_MS = 5 * 60_000;
 
 /**
- * @param {{contact: string, back: string, children?: any}} props `back` is the address of the list
+ * @param {{contact: string, back: string, sought?: string, soughtOn?: string, children?: any}} props `back` is the address of the list, `sought`
+ *   and `soughtOn` the UUID and the time of the message at which it opens
  */
-export function Thread({ contact, back, children }) {
+export function Thread({ contact, back, sought = "", soughtOn = "", children }) {
   useAuthors();
   const person = useContact(contact);
-  const thread = useThread(contact);
+  const thread = useThread(contact, soughtOn);
   const [showsPerson, setShowsPerson] = useState(false);
   if (person.contact === null) return html`<${Gone} contact=${contact} back=${back}>${children}<//>`;
   const urn = person.contact?.urns[0] ?? thread.messages.at(-1)?.urn;
@@ -53,7 +54,7 @@ export function Thread({ contact, back, children }) {
       </header>
       ${children}
       ${person.contact?.answers_stopped_on && html`<${Stopped} contact=${contact} onDone=${person.refresh} />`}
-      <${Course} thread=${thread} contact=${contact} />
+      <${Course} thread=${thread} contact=${contact} sought=${sought} />
       ${may("create_message") && html`<${Reply} contact=${contact} status=${person.contact?.status} urn=${urn}
         newest=${Math.max(0, ...thread.messages.map(({ id }) => id))} onSent=${thread.add} />`}
     </section>
@@ -93,8 +94,8 @@ function useContact(uuid) {
   return { contact, refresh };
 }
 
-/** @param {{thread: import("./thread_data.js").Thread, contact: string}} props */
-function Course({ thread, contact }) {
+/** @param {{thread: import("./thread_data.js").Thread, contact: string, sought: string}} props */
+function Course({ thread, contact, sought }) {
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   const atEnd = useRef(true);
   const pending = outboxOf(contact);
@@ -102,6 +103,14 @@ function Course({ thread, contact }) {
   useEffect(() => {
     if (box.current && atEnd.current) box.current.scrollTop = box.current.scrollHeight;
   }, [newest, pending.map(({ key, problem }) => key + problem).join(), thread.loading]);
+  const isThere = !!sought && thread.messages.some(({ uuid }) => uuid === sought);
+  useEffect(() => {
+    const found = isThere && /** @type {HTMLElement | null | undefined} */ (box.current?.querySelector(".message.is-sought"));
+    if (!found) return;
+    atEnd.current = false;
+    found.scrollIntoView({ block: "center" });
+    found.focus({ preventScroll: true });
+  }, [sought, isThere]);
   const scrolled = () => {
     if (box.current) atEnd.current = box.current.scrollHeight - box.current.scrollTop - box.current.clientHeight < 80;
   };
@@ -110,7 +119,7 @@ function Course({ thread, contact }) {
       ${thread.problem && html`<${Problem} text=${thread.problem} onRetry=${thread.refresh} />`}
       ${thread.loading && html`<${Waiting} />`}
       ${thread.hasOlder && html`<button type="button" class="older" onClick=${thread.older}>${t("inbox.older")}</button>`}
-      <ol class="course-list">${entries(thread, knownUntil(contact))}</ol>
+      <ol class="course-list">${entries(thread, knownUntil(contact), sought)}</ol>
       <${Outbox} contact=${contact} />
     </div>
   `;
@@ -127,15 +136,16 @@ const Outbox = ({ contact }) => html`
  * Everything by time, with a line before each day; without what people sent after a message with this id.
  * @param {import("./thread_data.js").Thread} thread
  * @param {number} known
+ * @param {string} sought the UUID of the message that somebody looks for
  */
-function entries({ items, refresh }, known) {
+function entries({ items, refresh }, known, sought) {
   let day = "";
   const shown = items.filter((item) => !isReply(item) || (item.message?.id ?? 0) <= known);
   return shown.flatMap((item, at) => {
     const isNew = dayKey(item.time) !== day;
     day = dayKey(item.time);
     const drawn = item.message
-      ? html`<${Bubble} key=${keyOf(item)} message=${item.message} reason=${item.failed_reason} refresh=${refresh}
+      ? html`<${Bubble} key=${keyOf(item)} message=${item.message} reason=${item.failed_reason} refresh=${refresh} isSought=${item.message.uuid === sought}
           follows=${isTogether(shown[at - 1], item)} isFollowed=${isTogether(item, shown[at + 1])} />`
       : html`<${EventLine} key=${keyOf(item)} item=${item} />`;
     return isNew ? [html`<li key=${day} class="day"><span>${dayName(item.time)}</span></li>`, drawn] : [drawn];

@@ -13,8 +13,15 @@ import { useEffect, useState } from "../shared/ui.js";
  *   older: () => void, refresh: () => Promise<void>, add: (message: Message | null) => void}} Thread
  */
 
-/** @param {string} contact @returns {Thread} the items are in the order of time, the newest last */
-export function useThread(contact) {
+/** How many pages are read at most to come to a message that somebody looks for. */
+const MOST_PAGES = 20;
+
+/**
+ * @param {string} contact
+ * @param {string} [since] the time of a message that somebody looks for: everything after it is loaded
+ * @returns {Thread} the items are in the order of time, the newest last
+ */
+export function useThread(contact, since = "") {
   const [items, setItems] = useState(/** @type {Item[]} */ ([]));
   const [cursor, setCursor] = useState(/** @type {string | null | undefined} */ (undefined));
   const [loading, setLoading] = useState(true);
@@ -24,8 +31,10 @@ export function useThread(contact) {
     try {
       const page = await get("contact_timeline", { contact, cursor: from });
       setItems((old) => merged(old, page.results));
-      if (from !== undefined || cursor === undefined) setCursor(cursorOf(page.next));
+      const next = cursorOf(page.next);
+      if (from !== undefined || cursor === undefined) setCursor(next);
       setProblem("");
+      return { next, oldest: page.results.at(-1)?.time ?? "" };
     } catch (error) {
       setProblem(explain(error));
     }
@@ -34,9 +43,20 @@ export function useThread(contact) {
   const add = (/** @type {Message | null} */ message) => {
     if (message) setItems((old) => merged(old, [{ type: "message", time: message.created_on, message }]));
   };
-  const refresh = useInTurn(() => load(undefined));
+  const refresh = useInTurn(async () => void (await load(undefined)));
   useEffect(() => {
-    void refresh();
+    let isLeft = false;
+    const goBack = async () => {
+      let page = await load(cursor ?? undefined);
+      for (let pages = 1; page?.next && page.oldest > since && pages < MOST_PAGES && !isLeft; pages++) page = await load(page.next);
+    };
+    if (since && (items.length === 0 || since < items[0].time) && cursor !== null) void goBack();
+    return () => {
+      isLeft = true;
+    };
+  }, [contact, since]);
+  useEffect(() => {
+    if (!since) void refresh();
     return onChange((change) => {
       if (change.kind !== "message" || change.record.contact?.uuid !== contact) return;
       add(change.record);

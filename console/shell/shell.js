@@ -12,6 +12,7 @@ import { account, chooseWorkspace, signOut } from "../shared/session.js";
 import { chooseLanguage, language, LANGUAGES, number, t } from "../shared/texts.js";
 import { html, useEffect } from "../shared/ui.js";
 import { openPages } from "./pages.js";
+import { openPalette, Palette } from "./palette.js";
 import { Shortcuts } from "./shortcuts.js";
 
 export function Shell() {
@@ -36,6 +37,7 @@ export function Shell() {
       </div>
     </div>
     <${Shortcuts} pages=${pages.filter(({ isUnder }) => !isUnder)} />
+    <${Palette} pages=${pages} />
   `;
 }
 
@@ -65,6 +67,7 @@ const toMain = (/** @type {Event} */ event) => {
 const Navigation = ({ pages, current }) => html`
   <nav class="navigation" aria-label=${t("shell.pages")}>
     <${WorkspaceMenu} />
+    <button type="button" class="quiet seek" title="Ctrl K" onClick=${openPalette}><${Icon} name="search" /><span>${t("palette.title")}</span></button>
     <ul>
       ${pages.map(
         ({ name, title, icon, onlyWide }) => html`

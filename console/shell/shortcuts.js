@@ -5,12 +5,14 @@ import { undoLast } from "../parts/notices.js";
 import { go } from "../shared/router.js";
 import { t } from "../shared/texts.js";
 import { html, useEffect, useState } from "../shared/ui.js";
+import { openPalette } from "./palette.js";
 
 /** @typedef {import("../shared/texts.js").Key} Key */
 
 /** @type {[string, Key][]} */
 const KEYS = [
   ["?", "keys.help"],
+  ["Ctrl + K", "palette.title"],
   ["1 – 9", "keys.pages"],
   ["J / K", "keys.next"],
   ["R", "keys.reply"],
@@ -30,6 +32,14 @@ export function isTyping(event) {
   return isField || event.ctrlKey || event.metaKey || event.altKey || !!document.querySelector("dialog[open]");
 }
 
+/** To the search of the page, or to that of everything. */
+function toSearch() {
+  const boxes = /** @type {HTMLInputElement[]} */ ([...document.querySelectorAll("#main input[type=search]")]);
+  const box = boxes.find((each) => each.checkVisibility());
+  if (box) box.focus();
+  else openPalette();
+}
+
 /** @param {{pages: import("./pages.js").Page[]}} props */
 export function Shortcuts({ pages }) {
   const [shown, setShown] = useState(false);
@@ -38,6 +48,7 @@ export function Shortcuts({ pages }) {
       if (isTyping(event)) return;
       const page = pages[Number(event.key) - 1];
       if (event.key === "?") setShown(true);
+      else if (event.key === "/") event.preventDefault(), toSearch();
       else if (event.key.toLowerCase() === "u") undoLast();
       else if (page) go([page.name]);
     };

@@ -1,4 +1,6 @@
-"""`/api/v2/messages.json` and `message_actions.json`."""
+"""`/api/v2/messages.json`, `message_matches.json` and `message_actions.json`."""
+
+from dataclasses import replace
 
 from handlers.answers import Answer, ListAnswer, as_json, created_record, no_content
 from handlers.request import Request
@@ -13,6 +15,7 @@ from persistence.messages.templated import find_wish
 from persistence.sql.names import must_exist
 
 list_messages = ListAnswer(MESSAGES)
+find_messages = ListAnswer(replace(MESSAGES, is_followed=False))
 
 WITHOUT_LABEL = {
     "archive": message_actions.archive_messages,

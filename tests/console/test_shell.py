@@ -5,7 +5,7 @@ in the address, and what a refused form says.
 from playwright.sync_api import BrowserContext, expect
 
 from tests.console.clinic import Clinic
-from tests.console.pages import sign_in
+from tests.console.pages import NARROW, WIDE, findings, sign_in
 
 
 def test_an_address_that_was_cut_off_leads_to_a_page_that_says_so(somebody: BrowserContext, clinic: Clinic) -> None:
@@ -44,6 +44,49 @@ def test_who_cannot_be_signed_out_is_told_and_stays_signed_in(somebody: BrowserC
     expect(page.get_by_label("Password")).to_be_visible()
     page.reload()
     expect(page.get_by_label("Password")).to_be_visible()
+
+
+def test_what_people_wrote_is_found_and_opens_at_the_message_by_keys_alone(
+    somebody: BrowserContext, clinic: Clinic
+) -> None:
+    number, words = "+250788000941", "The écho of the gymnasium"
+    clinic.phone.receive_sms(number, words)
+    for more in range(30):
+        clinic.phone.receive_sms(number, f"Filler {more}")
+    clinic.sync()
+    page = sign_in(somebody, clinic, "agent")
+    expect(page.locator(".conversation", has_text="Filler 29")).to_be_visible()
+    sought, marked = page.locator(".message.is-sought"), page.locator(".found mark")
+
+    page.get_by_role("main").focus()
+    page.keyboard.press("/")
+    page.keyboard.type("echo gymnas")
+    expect(marked).to_have_text(["écho", "gymnas"])
+    page.get_by_role("link", name="The écho").click()
+    expect(sought).to_be_in_viewport()
+    expect(sought).to_be_focused()
+    assert findings(page, "a message that was found") == []
+    page.set_viewport_size(NARROW)
+    assert findings(page, "a message that was found, on a phone") == []
+    page.set_viewport_size(WIDE)
+
+    page.keyboard.press("Control+k")
+    page.keyboard.type("gymnasium")
+    box, options = page.get_by_role("combobox", name="Search everything"), page.get_by_role("option")
+    expect(options).to_have_count(1)
+    assert findings(page, "the search of everything") == []
+    page.keyboard.press("Enter")
+    expect(box).to_have_count(0)
+    expect(sought).to_be_in_viewport()
+    page.keyboard.press("Control+k")
+    page.keyboard.type("contac")
+    expect(options.first).to_have_text("Contacts")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Contacts")).to_be_visible()
+    page.keyboard.press("/")
+    expect(page.get_by_label("Name, number or query")).to_be_focused()
 
 
 def test_a_search_shows_what_is_searched(somebody: BrowserContext, clinic: Clinic) -> None:

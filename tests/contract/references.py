@@ -113,6 +113,7 @@ PARAMETERS: Mapping[str, Forms] = {
     ),
     "v2/messages.flow": (by_uuid("flow"),),
     "channel_calls.outcome": NOTHING,
+    "message_matches.search": (by_text("message", "text"),),
     "usages.record": (by_uuid("contact_group"),),
     "channel_checks.channel": (by_uuid("channel"),),
     "contact": (by_uuid("contact"),),

@@ -31,7 +31,7 @@ MAY = {
             "create_webhook_subscription delete_webhook_subscription"
         ),
         "administrator editor viewer agent": (
-            "check_contact_query follow_changes list_contact_notes list_conversations list_saved_replies "
+            "check_contact_query find_messages follow_changes list_contact_notes list_conversations list_saved_replies "
             "list_tickets list_topics list_users read_query_words read_timeline"
         ),
         "administrator editor viewer": (

@@ -76,7 +76,7 @@ DEEDS: dict[tuple[str, str], list[str]] = {
     **{("act_on_flows", action): [] for action in ("restore", "label", "unlabel")},
     **{("act_on_campaigns", action): ["write_campaign"] for action in ("archive", "restore")},
     **{("act_on_flow_starts", action): ["create_flow_start"] for action in ("interrupt", "interrupt_runs")},
-    ("act_on_conversations", "read"): ["list_conversations"],
+    **{("act_on_conversations", action): ["list_conversations"] for action in ("read", "unread")},
 }
 """The deeds of each action for which there is an operation of its own."""
 WHOLE = {

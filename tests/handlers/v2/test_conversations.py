@@ -72,6 +72,25 @@ def test_a_conversation_that_was_read_is_no_longer_among_the_unread(inbox: Inbox
     assert [each["unread_count"] for each in inbox.api.results(PATH, contact=inbox.people["Bosco"])] == [0]
 
 
+def test_a_conversation_is_marked_as_unread_by_its_newest_message_and_counted_on_from_there(inbox: Inbox) -> None:
+    inbox.hear("Flora")
+    inbox.api.post(ACTIONS, {"messages": inbox.ids["Flora"], "action": "archive"})
+
+    def mark(name: str, action: str) -> int:
+        return inbox.api.post(PATH, {"contacts": [inbox.people[name]], "action": action}).status_code
+
+    def unread() -> dict[str, int]:
+        return {each["contact"]["name"]: each["unread_count"] for each in inbox.api.results(PATH)}
+
+    marked = [mark(name, "read") for name in inbox.people] + [mark(name, "unread") for name in ("Amina", "Flora")]
+
+    assert unread() == {"Amina": 1, "Bosco": 0, "Claire": 0, "Flora": 0}
+    inbox.hear("Amina")
+    assert unread()["Amina"] == 2
+    assert (mark("Amina", "unread"), unread()["Amina"]) == (204, 2)
+    assert set(marked) == {204}
+
+
 def test_nothing_is_marked_if_one_contact_is_unknown(inbox: Inbox) -> None:
     unknown = "00000000-0000-4000-8000-000000000000"
 

@@ -19,7 +19,7 @@ from tests.campaign_rows import make_flow
 from tests.channel_rows import add_channel
 from tests.factories import make_contact, make_messages
 
-PATH = "/api/v2/messages.json"
+PATH, MATCHES = "/api/v2/messages.json", "/api/v2/message_matches.json"
 MOMENT = datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
 TEXTS = (
     "Is the Clinic open on Monday?",
@@ -85,6 +85,20 @@ def test_messages_with_all_words_are_found_the_newest_first(
         expected = []
 
     assert found(api, search) == expected
+
+
+def test_those_who_answer_find_messages_by_their_words_and_nothing_else(
+    api: Api, database: Database, workspace: Workspace, contact: str
+) -> None:
+    write(database, workspace, contact, *TEXTS)
+    other = make_contact(database, workspace, "+250788000112")
+    write(database, workspace, other, "clinic of another")
+    agent = api.as_role("agent")
+
+    assert [one["text"] for one in agent.results(MATCHES, search="clinic")] == ["clinic of another", TEXTS[0]]
+    assert [one["text"] for one in agent.results(MATCHES, search="clinic", contact=other)] == ["clinic of another"]
+    assert agent.results(MATCHES, search="clinic", after="2026-03-02T00:00:00Z") == []
+    assert [agent.get(MATCHES).status_code, agent.get(PATH, search="clinic").status_code] == [400, 403]
 
 
 def test_a_long_word_is_found_by_its_beginning(
