@@ -7,6 +7,7 @@ import { attempt } from "../parts/notices.js";
 import { Field } from "../parts/small.js";
 import { post } from "../shared/api.js";
 import { useAll } from "../shared/lists.js";
+import { tell } from "../shared/live.js";
 import { may } from "../shared/session.js";
 import { t } from "../shared/texts.js";
 import { html, useState } from "../shared/ui.js";
@@ -17,8 +18,8 @@ import { TicketDialog } from "./ticket_dialog.js";
 /** @typedef {import("./thread.js").Contact} Contact */
 /** @typedef {"archive_messages" | "restore_messages" | "interrupt" | "block" | "unblock"} Action */
 
-/** @param {{contact: Contact | undefined, messages: import("./thread_data.js").Message[], refresh: () => void}} props */
-export function Actions({ contact, messages, refresh }) {
+/** @param {{contact: Contact | undefined, messages: import("./thread_data.js").Message[], back: string, refresh: () => void}} props `back` is the address of the list */
+export function Actions({ contact, messages, back, refresh }) {
   const [dialog, setDialog] = useState("");
   const came = messages.filter((message) => message.direction === "in" && message.visibility !== "deleted");
   const latest = came.at(-1);
@@ -37,11 +38,19 @@ export function Actions({ contact, messages, refresh }) {
     : act("archive_messages", t("inbox.archived"), "restore_messages");
   const [archiveText, archiveIcon] = isArchived ? [t("inbox.move_back"), "inbox"] : [t("act.archive"), "archive"];
   const can = may("act_on_contacts") && !!contact;
+  const leaveUnread = async () => {
+    if (!contact) return;
+    await post("conversations", { contacts: [contact.uuid], action: "unread" });
+    // Whoever stayed would read it at once.
+    location.hash = back;
+    tell({ kind: "mark", record: { uuid: contact.uuid, unread: true } });
+  };
   useKeys({ archive: () => can && archive(), label: () => canLabel && setDialog("label"), ticket: () => may("create_ticket") && contact && setDialog("ticket") });
   const block = { title: t("contact.block"), text: t("contact.block_text"), submit: t("contact.block"), onYes: act("block", t("contact.blocked")) };
   const items = [
     canLabel && { text: t("act.label"), icon: "label", onPick: () => setDialog("label"), onlyNarrow: true },
     can && { text: archiveText, icon: archiveIcon, onPick: archive, onlyNarrow: true },
+    may("act_on_conversations") && !!latest && { text: t("inbox.mark_unread"), icon: "inbox", onPick: () => attempt(leaveUnread, t("inbox.marked_unread")) },
     may("create_ticket") && { text: t("ticket.open_new"), icon: "ticket", onPick: () => setDialog("ticket") },
     may("create_flow_start") && { text: t("flow.start"), icon: "play", onPick: () => setDialog("flow") },
     can && contact?.flow && { text: t("flow.interrupt"), icon: "stop", onPick: act("interrupt", t("flow.interrupted")) },

@@ -36,20 +36,20 @@ export function ConversationList({ list, shown, chosen, query, sought, hasFound,
         : html`<${Empty} icon="inbox" title=${t("inbox.empty")} text=${t("inbox.empty_text")}>
             ${may("claim_relayer") && html`<a class="button" href=${link(["channels"])}>${t("channels.title")}</a>`}<//>`)}
       <ul class="conversations">
-        ${shown.map((conversation) => html`<${Row} key=${conversation.uuid} ...${conversation} chosen=${chosen} query=${query} />`)}
+        ${shown.map((conversation) => html`<${Row} key=${conversation.uuid} ...${conversation} isChosen=${conversation.uuid === chosen} query=${query} />`)}
       </ul>
       <${ListEnd} list=${hasFound ? { ...list, problem: "" } : list} />
     </div>
   `;
 }
 
-/** @param {Conversation & {chosen: string, query: Record<string, string>}} props */
-function Row({ contact, urn, last_message: last, unread_count: unread, has_open_ticket, chosen, query }) {
+/** Drawn anew only when something of it changes, as all that read a signal. @param {Conversation & {isChosen: boolean, query: Record<string, string>}} props */
+function Row({ contact, urn, last_message: last, unread_count: unread, has_open_ticket, isChosen, query }) {
   const refused = refusedReplyTo(contact.uuid);
   return html`
     <li>
       <a class=${classes("conversation", unread > 0 && "unread")} href=${link(["inbox", contact.uuid], query)}
-        aria-current=${contact.uuid === chosen ? "true" : undefined}>
+        aria-current=${isChosen ? "true" : undefined}>
         <${Avatar} name=${contact.name} id=${contact.uuid} />
         <span class="conversation-text">
           <span class="conversation-top">

@@ -7,8 +7,8 @@ import { get, post } from "../shared/api.js";
 import { senderOf, useAuthors } from "../shared/authors.js";
 import { useChanges, useInTurn } from "../shared/changes.js";
 import { may } from "../shared/session.js";
-import { dayKey, dayName, t } from "../shared/texts.js";
-import { html, useEffect, useRef, useState } from "../shared/ui.js";
+import { dayKey, dayName, number, t } from "../shared/texts.js";
+import { html, useEffect, useMemo, useRef, useState } from "../shared/ui.js";
 import { Actions } from "./actions.js";
 import { Bubble, Pending } from "./bubble.js";
 import { addressOf, displayName } from "../shared/names.js";
@@ -25,10 +25,10 @@ import { keyOf, useThread } from "./thread_data.js";
 const TOGETHER_MS = 5 * 60_000;
 
 /**
- * @param {{contact: string, back: string, sought?: string, soughtOn?: string, children?: any}} props `back` is the address of the list, `sought`
- *   and `soughtOn` the UUID and the time of the message at which it opens
+ * @param {{contact: string, back: string, sought?: string, soughtOn?: string, unread?: number, children?: any}} props `back` is the address of the list, `sought`
+ *   and `soughtOn` the UUID and the time of the message at which it opens, and `unread` tells how many of its last messages were unread then
  */
-export function Thread({ contact, back, sought = "", soughtOn = "", children }) {
+export function Thread({ contact, back, sought = "", soughtOn = "", unread = 0, children }) {
   useAuthors();
   const person = useContact(contact);
   const thread = useThread(contact, soughtOn);
@@ -48,13 +48,13 @@ export function Thread({ contact, back, sought = "", soughtOn = "", children }) 
             ${person.contact?.flow && html`<span class="in-flow"><${Icon} name="flow" size=${14} /> ${person.contact.flow.name}</span>`}
           </p>
         </div>
-        <${Actions} contact=${person.contact} messages=${thread.messages} refresh=${() => (person.refresh(), thread.refresh())} />
+        <${Actions} contact=${person.contact} messages=${thread.messages} back=${back} refresh=${() => (person.refresh(), thread.refresh())} />
         <button type="button" class="quiet icon-only" aria-pressed=${showsPerson} aria-label=${t("contact.details")} title=${t("contact.details")}
           onClick=${() => setShowsPerson(!showsPerson)}><${Icon} name="info" /></button>
       </header>
       ${children}
       ${person.contact?.answers_stopped_on && html`<${Stopped} contact=${contact} onDone=${person.refresh} />`}
-      <${Course} thread=${thread} contact=${contact} sought=${sought} />
+      <${Course} thread=${thread} contact=${contact} sought=${sought} unread=${unread} />
       ${may("create_message") && html`<${Reply} contact=${contact} status=${person.contact?.status} urn=${urn}
         newest=${Math.max(0, ...thread.messages.map(({ id }) => id))} onSent=${thread.add} />`}
     </section>
@@ -94,10 +94,13 @@ function useContact(uuid) {
   return { contact, refresh };
 }
 
-/** @param {{thread: import("./thread_data.js").Thread, contact: string, sought: string}} props */
-function Course({ thread, contact, sought }) {
+/** @param {{thread: import("./thread_data.js").Thread, contact: string, sought: string, unread: number}} props */
+function Course({ thread, contact, sought, unread }) {
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   const atEnd = useRef(true);
+  // Where the unread began when they were first there: those that come while somebody looks are read.
+  const isLoaded = !thread.loading && thread.messages.length > 0;
+  const began = useMemo(() => (isLoaded ? firstUnread(thread.messages, unread) : undefined), [isLoaded, unread]);
   const pending = outboxOf(contact);
   const newest = thread.messages.at(-1)?.id;
   useEffect(() => {
@@ -111,19 +114,34 @@ function Course({ thread, contact, sought }) {
     found.scrollIntoView({ block: "center" });
     found.focus({ preventScroll: true });
   }, [sought, isThere]);
+  // The id of the newest message that was at the end of what somebody saw.
+  const [seen, setSeen] = useState(0);
+  const below = seen && newest && newest > seen ? thread.messages.filter(({ id, direction }) => id > seen && direction === "in").length : 0;
   const scrolled = () => {
-    if (box.current) atEnd.current = box.current.scrollHeight - box.current.scrollTop - box.current.clientHeight < 80;
+    if (!box.current) return;
+    const isAtEnd = box.current.scrollHeight - box.current.scrollTop - box.current.clientHeight < 80;
+    if (isAtEnd !== atEnd.current) setSeen(isAtEnd ? 0 : (newest ?? 0));
+    atEnd.current = isAtEnd;
+  };
+  const toEnd = () => {
+    if (!box.current) return;
+    box.current.scrollTop = box.current.scrollHeight;
+    box.current.focus({ preventScroll: true });
   };
   return html`
     <div class="course" ref=${box} onScroll=${scrolled} tabindex="0" role="log" aria-label=${t("inbox.messages")}>
       ${thread.problem && html`<${Problem} text=${thread.problem} onRetry=${thread.refresh} />`}
       ${thread.loading && html`<${Waiting} />`}
       ${thread.hasOlder && html`<button type="button" class="older" onClick=${thread.older}>${t("inbox.older")}</button>`}
-      <ol class="course-list">${entries(thread, knownUntil(contact), sought)}</ol>
+      <ol class="course-list">${entries(thread, knownUntil(contact), { sought, unread: began })}</ol>
       <${Outbox} contact=${contact} />
+      ${below > 0 && html`<button type="button" class="new-below" onClick=${toEnd}><${Icon} name="down" size=${16} /> ${t("inbox.new_below", { count: number(below) })}</button>`}
     </div>
   `;
 }
+
+/** The first of so many of the last messages that wait for a person. @param {import("./thread_data.js").Message[]} messages @param {number} unread */
+const firstUnread = (messages, unread) => (unread ? messages.filter((message) => message.direction === "in" && !message.flow && !message.archived).at(-unread)?.uuid : undefined);
 
 /** @param {{contact: string}} props */
 const Outbox = ({ contact }) => html`
@@ -136,9 +154,9 @@ const Outbox = ({ contact }) => html`
  * Everything by time, with a line before each day; without what people sent after a message with this id.
  * @param {import("./thread_data.js").Thread} thread
  * @param {number} known
- * @param {string} sought the UUID of the message that somebody looks for
+ * @param {{sought: string, unread: string | undefined}} marks the UUIDs of the message that somebody looks for, and of the first one that was unread
  */
-function entries({ items, refresh }, known, sought) {
+function entries({ items, refresh }, known, { sought, unread }) {
   let day = "";
   const shown = items.filter((item) => !isReply(item) || (item.message?.id ?? 0) <= known);
   return shown.flatMap((item, at) => {
@@ -148,7 +166,11 @@ function entries({ items, refresh }, known, sought) {
       ? html`<${Bubble} key=${keyOf(item)} message=${item.message} reason=${item.failed_reason} refresh=${refresh} isSought=${item.message.uuid === sought}
           follows=${isTogether(shown[at - 1], item)} isFollowed=${isTogether(item, shown[at + 1])} />`
       : html`<${EventLine} key=${keyOf(item)} item=${item} />`;
-    return isNew ? [html`<li key=${day} class="day"><span>${dayName(item.time)}</span></li>`, drawn] : [drawn];
+    return [
+      isNew && html`<li key=${day} class="day"><span>${dayName(item.time)}</span></li>`,
+      !!unread && item.message?.uuid === unread && html`<li key="unread" class="unread-line"><span>${t("inbox.unread_from_here")}</span></li>`,
+      drawn,
+    ];
   });
 }
 

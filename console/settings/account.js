@@ -1,13 +1,14 @@
-/** One's own name, password, second factor and sessions. */
+/** One's own name, password, second factor, notices and sessions. */
 
 import { useKeptForm } from "../parts/kept_form.js";
 import { attempt } from "../parts/notices.js";
 import { Badge, Field, ListEnd } from "../parts/small.js";
 import { post, remove } from "../shared/api.js";
+import { choices, choose, TOLD } from "../shared/choices.js";
 import { useList } from "../shared/lists.js";
 import { account, startSession } from "../shared/session.js";
 import { shortTime, t, word } from "../shared/texts.js";
-import { html } from "../shared/ui.js";
+import { html, useState } from "../shared/ui.js";
 import { useReturn } from "./returning.js";
 import { TwoFactor } from "./two_factor.js";
 
@@ -44,6 +45,7 @@ export function Account() {
         <button type="submit">${t("act.save")}</button>
       </form>
       <${TwoFactor} />
+      <${Notices} />
     </div>
     <section class="card sessions" aria-label=${t("settings.sessions")}>
       <h2>${t("settings.sessions")}</h2>
@@ -64,4 +66,27 @@ function browserOf(agent) {
   const name = [["Edg/", "Edge"], ["OPR/", "Opera"], ["Firefox/", "Firefox"], ["Chrome/", "Chrome"], ["Safari/", "Safari"]].find(([sign]) => agent.includes(sign))?.[1];
   const system = ["Android", "iPhone", "iPad", "Windows", "Mac OS X", "Linux"].find((each) => agent.includes(each));
   return [name, system].filter(Boolean).join(" · ") || agent.slice(0, 60) || "–";
+}
+
+/** Of whose messages this browser tells, and how. */
+function Notices() {
+  const [isBlocked, setBlocked] = useState("Notification" in window && Notification.permission === "denied");
+  const { told, sound, keys } = choices.value;
+  const tell = async (/** @type {import("../shared/choices.js").Told} */ wanted) => {
+    choose({ told: wanted });
+    if (wanted !== "none" && "Notification" in window) setBlocked((await Notification.requestPermission()) === "denied");
+  };
+  return html`
+    <section class="card" aria-labelledby="own-notices">
+      <h2 id="own-notices">${t("told.title")}</h2>
+      <${Field} label=${t("told.of")} id="told" help=${t("told.help")}>
+        <select id="told" aria-describedby="told-help" onChange=${(/** @type {any} */ event) => void tell(event.target.value)}>
+          ${TOLD.map((each) => html`<option key=${each} value=${each} selected=${each === told}>${t(`told.${each}`)}</option>`)}
+        </select>
+      <//>
+      ${isBlocked && told !== "none" && html`<p class="problem" role="alert">${t("told.blocked")}</p>`}
+      <label class="choice-line"><input type="checkbox" checked=${sound} onChange=${() => choose({ sound: !sound })} /> ${t("told.sound")}</label>
+      <label class="choice-line"><input type="checkbox" checked=${keys} onChange=${() => choose({ keys: !keys })} /> ${t("keys.single")}</label>
+    </section>
+  `;
 }

@@ -39,7 +39,8 @@ export function useInTurn(work) {
  * Does the work when records of these kinds change, while the caller is drawn.
  * @template {keyof Records} K
  * @param {K[]} kinds
- * @param {() => unknown} work what it promises is waited for
+ * @param {(records: Records[K][] | null) => unknown} work told the records that changed since it was done last, or null if it is not known
+ *   which; what it promises is waited for
  * @param {(record: Records[K]) => boolean} [concerns] which records matter
  */
 export function useChanges(kinds, work, concerns = () => true) {
@@ -50,6 +51,8 @@ export function useChanges(kinds, work, concerns = () => true) {
     let next = 0;
     let isAsked = false;
     let isOver = false;
+    /** @type {Records[K][] | null} */
+    let changed = [];
     const plan = () => {
       isAsked = true;
       timer ||= window.setTimeout(begin, Math.max(TOGETHER_MS, next - Date.now()));
@@ -57,8 +60,10 @@ export function useChanges(kinds, work, concerns = () => true) {
     const begin = async () => {
       isAsked = false;
       next = Date.now() + APART_MS;
+      const records = changed;
+      changed = [];
       try {
-        await present.current.work();
+        await present.current.work(records);
       } finally {
         timer = 0;
         if (isAsked && !isOver) plan();
@@ -70,7 +75,9 @@ export function useChanges(kinds, work, concerns = () => true) {
       return kinds.includes(kind) && present.current.concerns(record);
     };
     const stop = onChange((change) => {
-      if (matters(change)) plan();
+      if (!matters(change)) return;
+      changed = change.kind === "reset" ? null : (changed && [...changed, /** @type {any} */ (change.record)]);
+      plan();
     });
     return () => {
       isOver = true;

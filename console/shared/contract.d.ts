@@ -37,6 +37,8 @@ export type Records = {
   channel_gone: { uuid: string };
   flow_start: Listed<"flow_starts">;
   broadcast: Listed<"broadcasts">;
+  /** Somebody read a conversation in this browser, or marked it as unread. */
+  mark: { uuid: string; contact?: { uuid: string }; unread: boolean };
 };
 /** A change of one record, or `reset`: load everything again. */
 export type Change = { kind: "reset" } | { [K in keyof Records]: { kind: K; record: Records[K] } }[keyof Records];

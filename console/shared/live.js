@@ -102,8 +102,8 @@ const waitForNetwork = (most) =>
     window.addEventListener("online", end);
   });
 
-/** @param {Change} change */
-function tell(change) {
+/** Tells this browser's tabs of what the service tells nobody. @param {Change} change */
+export function tell(change) {
   announce(change);
   tabs.postMessage(change);
 }

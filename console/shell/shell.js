@@ -10,18 +10,20 @@ import { online } from "../shared/api.js";
 import { link, place } from "../shared/router.js";
 import { account, chooseWorkspace, signOut } from "../shared/session.js";
 import { chooseLanguage, language, LANGUAGES, number, t } from "../shared/texts.js";
+import { counts } from "../shared/counts.js";
 import { html, useEffect } from "../shared/ui.js";
 import { openPages } from "./pages.js";
 import { openPalette, Palette } from "./palette.js";
-import { Shortcuts } from "./shortcuts.js";
+import { openKeys, Shortcuts } from "./shortcuts.js";
 
 export function Shell() {
   const pages = openPages();
   const page = pages.find((known) => known.name === place.value.page) ?? (place.value.page ? undefined : pages[0]);
   const title = page ? t(page.title) : t("shell.unknown");
+  const { unread } = counts.value;
   useEffect(() => {
-    document.title = `${title} · ${account.value?.workspace.name ?? "Relayboard"}`;
-  }, [title]);
+    document.title = `${unread.value ? `(${countText(unread)}) ` : ""}${title} · ${account.value?.workspace.name ?? "Relayboard"}`;
+  }, [title, unread.value, unread.isMore]);
   return html`
     <a class="skip" href="#main" onClick=${toMain}>${t("shell.skip")}</a>
     <div class=${place.value.parts.length && !page?.ownSections ? "shell deep" : "shell"}>
@@ -75,6 +77,7 @@ const Navigation = ({ pages, current }) => html`
             <a href=${link([name])} aria-current=${name === current ? "page" : undefined}>
               <${Icon} name=${icon} /><span>${t(title)}</span>
             </a>
+            <${PageCount} page=${name} />
           </li>
         `,
       )}
@@ -82,6 +85,18 @@ const Navigation = ({ pages, current }) => html`
     <${PersonMenu} />
   </nav>
 `;
+
+/** @param {{value: number, isMore: boolean}} count */
+const countText = ({ value, isMore }) => `${number(value)}${isMore ? "+" : ""}`;
+
+/** How much of a page waits for somebody. @param {{page: string}} props */
+function PageCount({ page }) {
+  const { unread, waiting, mine } = counts.value;
+  const shown = page === "inbox" ? unread : page === "tickets" ? mine : undefined;
+  if (!shown?.value) return null;
+  const said = page === "inbox" ? t("shell.unread_and_waiting", { unread: countText(unread), waiting: countText(waiting) }) : t("shell.my_tickets", { count: countText(mine) });
+  return html`<span class="count" title=${said}><span class="hidden">${said}</span><span aria-hidden="true">${countText(shown)}</span></span>`;
+}
 
 function WorkspaceMenu() {
   const { workspace } = /** @type {import("../shared/session.js").Account} */ (account.value);
@@ -108,7 +123,7 @@ function PersonMenu() {
   }));
   // A small screen has no room for the menu of workspaces.
   const workspaces = workspaceItems().map((item) => ({ ...item, onlyNarrow: true }));
-  const items = [...(workspaces.length > 1 ? workspaces : []), ...languages, { text: t("sign_in.out"), icon: "out", onPick: () => attempt(signOut) }];
+  const items = [...(workspaces.length > 1 ? workspaces : []), ...languages, { text: t("keys.title"), icon: "help", onPick: openKeys }, { text: t("sign_in.out"), icon: "out", onPick: () => attempt(signOut) }];
   const text = html`<${Avatar} name=${user.name || user.email} id=${user.uuid} /><span class="person-name" dir="auto">${user.name || user.email}</span>`;
   return html`<div class="person"><${Menu} label=${t("shell.person")} items=${items} text=${text} up className="quiet" /></div>`;
 }

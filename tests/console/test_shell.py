@@ -7,6 +7,19 @@ from playwright.sync_api import BrowserContext, expect
 from tests.console.clinic import Clinic
 from tests.console.pages import NARROW, WIDE, findings, sign_in
 
+CONVERSATIONS = "/api/v2/conversations.json"
+NOTIFICATIONS = """
+    window.shown = [];
+    window.tones = 0;
+    window.Notification = class {
+        static permission = "granted";
+        static requestPermission = async () => "granted";
+        constructor(title, options) { window.shown.push({title, ...options}); }
+    };
+    const Tone = OscillatorNode;
+    window.OscillatorNode = class extends Tone { start(at) { window.tones += 1; super.start(at); } };
+"""
+
 
 def test_an_address_that_was_cut_off_leads_to_a_page_that_says_so(somebody: BrowserContext, clinic: Clinic) -> None:
     page = sign_in(somebody, clinic, "editor")
@@ -87,6 +100,64 @@ def test_what_people_wrote_is_found_and_opens_at_the_message_by_keys_alone(
     expect(page.get_by_role("heading", name="Contacts")).to_be_visible()
     page.keyboard.press("/")
     expect(page.get_by_label("Name, number or query")).to_be_focused()
+
+
+def test_who_works_on_another_page_is_told_of_a_message_and_finds_where_the_unread_begin(
+    somebody: BrowserContext, clinic: Clinic
+) -> None:
+    somebody.add_init_script(NOTIFICATIONS)
+    number, unread = "+250788000951", len(clinic.service.get(CONVERSATIONS, unread="true")["results"])
+    page = sign_in(somebody, clinic, "editor", place="settings/account")
+    page.get_by_label("Tell me on this computer of").select_option("Mine, and those that nobody has")
+    page.get_by_label("With a sound").check()
+    assert findings(page, "the choice of notices") == []
+    page.get_by_role("link", name="Contacts", exact=True).click()
+    expect(page).to_have_title(f"({unread}) Contacts · Riverside Health" if unread else "Contacts · Riverside Health")
+    for text in [f"Line {at}" for at in range(40)]:
+        clinic.phone.receive_sms(number, text)
+    clinic.sync()
+    expect(page).to_have_title(f"({unread + 1}) Contacts · Riverside Health")
+    page.wait_for_function("window.shown.some((each) => each.body === 'Line 39')")
+    assert page.evaluate("[window.shown.at(-1).title, window.tones > 0]") == [number, True]
+
+    page.get_by_role("link", name="Inbox", exact=True).click()
+    page.locator(".conversation", has_text="Line 39").click()
+    expect(page).to_have_title("Inbox · Riverside Health" if not unread else f"({unread}) Inbox · Riverside Health")
+    expect(page.locator(".unread-line + .message")).to_contain_text("Line 0")
+    expect(page.locator(".message", has_text="Line 39")).to_be_in_viewport()
+    course = page.get_by_role("log")
+    course.evaluate("(box) => { box.scrollTop = 0; }")
+    clinic.phone.receive_sms(number, "Line 40")
+    clinic.sync()
+    below = page.get_by_role("button", name="New messages: 1")
+    expect(below).to_be_in_viewport()
+    assert findings(page, "a conversation with a new message below") == []
+    below.click()
+    expect(page.locator(".message", has_text="Line 40")).to_be_in_viewport()
+    expect(below).to_have_count(0)
+
+    page.get_by_role("button", name="More actions").click()
+    page.get_by_role("menuitem", name="Mark as unread").click()
+    expect(page).to_have_title(f"({unread + 1}) Inbox · Riverside Health")
+    expect(page.locator(".conversation", has_text="Line 40").locator(".count")).to_have_text("Unread: 1")
+
+
+def test_single_keys_are_switched_off_and_a_page_that_no_key_opens_stays(
+    somebody: BrowserContext, clinic: Clinic
+) -> None:
+    page = sign_in(somebody, clinic, "editor", place="contacts")
+    expect(page.get_by_role("heading", name="Contacts")).to_be_visible()
+    page.keyboard.press("?")
+    page.get_by_label("Single keys").uncheck()
+    page.get_by_role("dialog").get_by_role("button", name="Close").click()
+    page.keyboard.press("1")
+    page.keyboard.press("/")
+    page.keyboard.press("?")
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("dialog")).to_have_count(1)
+    expect(page.get_by_role("combobox", name="Search everything")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("heading", name="Contacts")).to_be_visible()
 
 
 def test_a_search_shows_what_is_searched(somebody: BrowserContext, clinic: Clinic) -> None:

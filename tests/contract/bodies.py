@@ -144,7 +144,7 @@ def own_query(operation: Operation, filled: Filled) -> dict[str, Any]:
         if parameter.get("required") and parameter["in"] == "query":
             kind = type_of(operation.root, parameter["schema"])
             forms = find_forms(PARAMETERS, operation.generation, resource_of(operation), parameter["name"], kind)
-            query[parameter["name"]] = forms[0].own(filled)
+            query[parameter["name"]] = forms[0].own(filled) if forms else parameter["example"]
     return query
 
 

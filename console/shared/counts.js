@@ -1,0 +1,148 @@
+/** How many conversations are unread and how many wait for an answer, and which tickets are open. They are asked for once, and
+ *  kept by the changes that the service tells of; where those do not say enough they are asked for again, seldom. */
+
+import { cursorOf, get } from "./api.js";
+import { onChange } from "./live.js";
+import { account, may, phase } from "./session.js";
+import { batch, computed, effect, signal } from "./ui.js";
+
+/**
+ * @typedef {import("./contract.js").Records["message"]} Message
+ * @typedef {{contact: string, assignee: string}} OpenTicket `assignee` is an address, or empty
+ * @typedef {{uuid: string, on: string, isWaiting: boolean}} Last the newest message of a contact that this page was told of
+ */
+
+/** The least time between two askings, and the longest while somebody looks: other people read conversations, too. */
+const APART_MS = 10_000;
+const SELDOM_MS = 120_000;
+
+/** Contacts whose conversations are unread, and those whose last message waits for an answer. */
+const unread = signal(/** @type {ReadonlySet<string>} */ (new Set()));
+const waiting = signal(/** @type {ReadonlySet<string>} */ (new Set()));
+const tickets = signal(/** @type {ReadonlyMap<string, OpenTicket>} */ (new Map()));
+/** Whether there are more than one page of each. */
+const more = signal({ unread: false, waiting: false, tickets: false });
+/** @type {Map<string, Last>} */
+let lasts = new Map();
+/** What is older than this was there when the page asked. */
+let askedOn = "";
+/** What was told while an answer was on its way, which may not know of it. @type {Message[] | null} */
+let meanwhile = null;
+/** @type {Set<(message: Message) => void>} */
+const listeners = new Set();
+
+export const counts = computed(() => ({
+  unread: { value: unread.value.size, isMore: more.value.unread },
+  waiting: { value: waiting.value.size, isMore: more.value.waiting },
+  mine: { value: [...tickets.value.values()].filter(({ assignee }) => assignee === account.value?.user.email).length, isMore: more.value.tickets },
+}));
+
+/** The assignees of the open tickets of a contact; one that nobody has is empty. @param {string} contact */
+export const assigneesOf = (contact) => [...tickets.value.values()].filter((ticket) => ticket.contact === contact).map(({ assignee }) => assignee);
+
+/** Calls back at each message that comes in and waits for a person. @param {(message: Message) => void} listener */
+export const onArrival = (listener) => void listeners.add(listener);
+
+/** Whether a message waits for a person: nobody has archived it, and no flow has taken it. @param {Message} message */
+const waits = ({ direction, status, flow, visibility, archived }) => direction === "in" && status === "handled" && !flow && visibility === "visible" && !archived;
+
+/** Keeps the counts while somebody is signed in. */
+export function startCounts() {
+  let next = 0;
+  let timer = 0;
+  const ask = () => {
+    timer = 0;
+    next = Date.now() + APART_MS;
+    void load().catch(() => {});
+  };
+  const askSoon = () => {
+    if (phase.value === "in" && may("list_conversations")) timer ||= window.setTimeout(ask, Math.max(100, next - Date.now()));
+  };
+  onChange((change) => {
+    if (change.kind === "reset") askSoon();
+    else if (change.kind === "ticket") keepTicket(change.record);
+    else if (change.kind === "mark") keepMark(change.record.uuid, change.record.unread);
+    else if (change.kind === "message" && !keepMessage(change.record)) askSoon();
+  });
+  const seen = () => !document.hidden && askSoon();
+  document.addEventListener("visibilitychange", seen);
+  setInterval(seen, SELDOM_MS);
+  effect(() => {
+    if (phase.value === "in") askSoon();
+    else forget();
+  });
+}
+
+function forget() {
+  lasts = new Map();
+  batch(() => {
+    unread.value = waiting.value = new Set();
+    tickets.value = new Map();
+  });
+}
+
+async function load() {
+  meanwhile = [];
+  let newestOn = askedOn;
+  try {
+    const [newest, notRead, toAnswer, open] = await Promise.all([
+      get("conversations", { page_size: 1, fields: ["last_on"] }),
+      get("conversations", { unread: true, fields: ["uuid"] }),
+      get("conversations", { folder: "inbox", fields: ["uuid"] }),
+      get("tickets", { status: "open", fields: ["uuid", "contact", "assignee"] }),
+    ]);
+    lasts = new Map();
+    newestOn = newest.results[0]?.last_on ?? "";
+    batch(() => {
+      unread.value = new Set(notRead.results.map(({ uuid }) => uuid));
+      waiting.value = new Set(toAnswer.results.map(({ uuid }) => uuid));
+      tickets.value = new Map(open.results.map(({ uuid, contact, assignee }) => [uuid, { contact: contact.uuid, assignee: assignee?.email ?? "" }]));
+      more.value = { unread: !!cursorOf(notRead.next), waiting: !!cursorOf(toAnswer.next), tickets: !!cursorOf(open.next) };
+    });
+  } finally {
+    const told = meanwhile ?? [];
+    meanwhile = null;
+    told.forEach(keepMessage);
+    askedOn = newestOn;
+  }
+}
+
+/** @param {import("./contract.js").Records["ticket"]} ticket */
+function keepTicket({ uuid, status, contact, assignee }) {
+  const changed = new Map(tickets.value);
+  if (status === "open") changed.set(uuid, { contact: contact.uuid, assignee: assignee?.email ?? "" });
+  else changed.delete(uuid);
+  tickets.value = changed;
+}
+
+/** @param {string} contact @param {boolean} isUnread */
+const keepMark = (contact, isUnread) => (unread.value = changedSet(unread.value, contact, isUnread));
+
+/** Takes a message into account. Returns whether it says enough. @param {Message} message */
+function keepMessage(message) {
+  meanwhile?.push(message);
+  const contact = message.contact?.uuid;
+  if (!contact) return true;
+  const { uuid, created_on: on } = message;
+  const last = lasts.get(contact);
+  const isWaiting = waits(message);
+  // Something happened with an older message: what was sent counts nowhere, and nobody knows what the others were before.
+  if (last ? on < last.on : on <= askedOn) return message.direction === "out";
+  lasts.set(contact, { uuid, on, isWaiting });
+  if (last?.uuid === uuid && last.isWaiting === isWaiting) return true;
+  waiting.value = changedSet(waiting.value, contact, isWaiting);
+  if (last?.uuid === uuid && last.isWaiting) return false;
+  if (!isWaiting) return true;
+  unread.value = changedSet(unread.value, contact, true);
+  for (const listener of listeners) listener(message);
+  return true;
+}
+
+/** @param {ReadonlySet<string>} set @param {string} member @param {boolean} isIn */
+function changedSet(set, member, isIn) {
+  if (set.has(member) === isIn) return set;
+  const changed = new Set(set);
+  if (isIn) changed.add(member);
+  else changed.delete(member);
+  return changed;
+}
