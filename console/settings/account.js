@@ -81,7 +81,7 @@ function Notices() {
       <h2 id="own-notices">${t("told.title")}</h2>
       <${Field} label=${t("told.of")} id="told" help=${t("told.help")}>
         <select id="told" aria-describedby="told-help" onChange=${(/** @type {any} */ event) => void tell(event.target.value)}>
-          ${TOLD.map((each) => html`<option key=${each} value=${each} selected=${each === told}>${t(`told.${each}`)}</option>`)}
+          ${TOLD.map((each) => html`<option key=${each} value=${each} selected=${each === told}>${word("told", each)}</option>`)}
         </select>
       <//>
       ${isBlocked && told !== "none" && html`<p class="problem" role="alert">${t("told.blocked")}</p>`}
