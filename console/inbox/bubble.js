@@ -2,6 +2,7 @@
 
 import { confirmFirst } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
+import { Linked } from "../parts/linked.js";
 import { Menu } from "../parts/menu.js";
 import { attempt } from "../parts/notices.js";
 import { post } from "../shared/api.js";
@@ -34,7 +35,7 @@ export function Bubble({ message, reason, refresh, follows = false, isFollowed =
       <div class=${bad ? "bubble bad" : "bubble"}>
         <span class="hidden">${isOut ? `${authorName(message)}:` : t("inbox.they")}</span>
         ${message.attachments.map((file) => html`<${Attachment} key=${file.url} file=${file} />`)}
-        ${message.visibility === "deleted" ? html`<p class="deleted">${t("message.deleted")}</p>` : message.text && html`<p class="text" dir="auto">${message.text}</p>`}
+        ${message.visibility === "deleted" ? html`<p class="deleted">${t("message.deleted")}</p>` : message.text && html`<p class="text" dir="auto"><${Linked} text=${message.text} /></p>`}
         ${message.quick_replies.length > 0 && html`<p class="choices">${message.quick_replies.map(({ text }) => html`<span class="choice">${text}</span>`)}</p>`}
       </div>
       <p class="under">

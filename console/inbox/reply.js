@@ -4,7 +4,7 @@ import { Icon } from "../parts/icons.js";
 import { Menu } from "../parts/menu.js";
 import { attempt } from "../parts/notices.js";
 import { newKey, upload } from "../shared/api.js";
-import { keepDraft, loadDraft } from "../shared/drafts.js";
+import { followDraft, keepDraft, loadDraft } from "../shared/drafts.js";
 import { countSegments } from "../shared/segments.js";
 import { listTime, number, t } from "../shared/texts.js";
 import { html, useEffect, useRef, useState } from "../shared/ui.js";
@@ -36,6 +36,8 @@ export function Reply({ contact, status, urn, newest, onSent }) {
   const route = useRoute(contact, newest);
   useKeys({ reply: () => area.current?.focus() });
   useEffect(() => follow(contact, onSent), [contact]);
+  // All tabs of a browser write the same answer.
+  useEffect(() => followDraft(`reply.${contact}`, (kept) => setDraft({ ...NOTHING, ...kept })), [contact]);
   useEffect(() => fit(area.current), [text]);
 
   const change = (/** @type {(old: Draft) => Partial<Draft>} */ edit) =>
@@ -70,6 +72,13 @@ export function Reply({ contact, status, urn, newest, onSent }) {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(event);
     else if (event.key === "Escape") area.current?.blur();
   };
+  const pasted = (/** @type {ClipboardEvent} */ event) => {
+    const pictures = [...(event.clipboardData?.files ?? [])];
+    // What office programs put there beside a text is a picture of it.
+    if (pictures.length === 0 || event.clipboardData?.getData("text/plain")) return;
+    event.preventDefault();
+    void attach(pictures);
+  };
   if (status && status !== "active") return html`<p class="reply-closed">${t("reply.closed")}</p>`;
   if (route?.channel && !route.takes_text) return html`<${TemplateReply} contact=${contact} route=${route} newest=${newest} />`;
   const { characters, segments } = countSegments(text);
@@ -88,7 +97,7 @@ export function Reply({ contact, status, urn, newest, onSent }) {
         )}
       </ul>`}
       <textarea ref=${area} rows="1" dir="auto" value=${text} aria-label=${t("reply.write")} placeholder=${t("reply.write")}
-        aria-describedby="reply-count" onInput=${(/** @type {any} */ event) => write(event.target.value)} onKeyDown=${pressed}></textarea>
+        aria-describedby="reply-count" onInput=${(/** @type {any} */ event) => write(event.target.value)} onKeyDown=${pressed} onPaste=${pasted}></textarea>
       <div class="reply-bar">
         <input ref=${picker} type="file" hidden multiple accept=${FILES} tabindex="-1"
           onChange=${(/** @type {any} */ event) => (attach([...event.target.files]), (event.target.value = ""))} />

@@ -106,6 +106,14 @@ function Course({ thread, contact, sought, unread }) {
   useEffect(() => {
     if (box.current && atEnd.current) box.current.scrollTop = box.current.scrollHeight;
   }, [newest, pending.map(({ key, problem }) => key + problem).join(), thread.loading]);
+  useEffect(() => {
+    // Beside a panel lines are longer, above a long answer there is less room: the newest stays in sight.
+    const sized = new ResizeObserver(() => {
+      if (box.current && atEnd.current) box.current.scrollTop = box.current.scrollHeight;
+    });
+    if (box.current) sized.observe(box.current);
+    return () => sized.disconnect();
+  }, []);
   const isThere = !!sought && thread.messages.some(({ uuid }) => uuid === sought);
   useEffect(() => {
     const found = isThere && /** @type {HTMLElement | null | undefined} */ (box.current?.querySelector(".message.is-sought"));

@@ -37,8 +37,9 @@ export function useThread(contact, since = "") {
       return { next, oldest: page.results.at(-1)?.time ?? "" };
     } catch (error) {
       setProblem(explain(error));
+    } finally {
+      setLoading(false);
     }
-    setLoading(false);
   };
   const add = (/** @type {Message | null} */ message) => {
     if (message) setItems((old) => merged(old, [{ type: "message", time: message.created_on, message }]));

@@ -2,8 +2,12 @@
 
 import { account } from "./session.js";
 
+const PREFIX = "relayboard.draft.";
+/** What is kept beside drafts and tells of nobody: how a table looks. */
+const CHOICES = ["contacts.columns"];
+
 /** @param {string} name */
-const keyOf = (name) => `relayboard.draft.${account.value?.workspace?.uuid ?? ""}.${account.value?.user.uuid ?? ""}.${name}`;
+const keyOf = (name) => `${PREFIX}${account.value?.workspace?.uuid ?? ""}.${account.value?.user.uuid ?? ""}.${name}`;
 
 /**
  * @template T
@@ -25,4 +29,30 @@ export function keepDraft(name, content) {
   const isEmpty = !content || (Array.isArray(content) && content.length === 0);
   if (isEmpty) localStorage.removeItem(keyOf(name));
   else localStorage.setItem(keyOf(name), JSON.stringify(content));
+}
+
+/** The keys of all drafts of a person, in every workspace. @param {string} user */
+const draftsOf = (user) =>
+  Object.keys(localStorage).filter((key) => key.startsWith(PREFIX) && key.split(".")[3] === user && !CHOICES.some((name) => key.endsWith(`.${name}`)));
+
+/** How many drafts of a person this browser keeps. @param {string} user */
+export const countDrafts = (user) => draftsOf(user).length;
+
+/** Forgets all drafts of a person who leaves this browser. @param {string} user */
+export function forgetDrafts(user) {
+  for (const key of draftsOf(user)) localStorage.removeItem(key);
+}
+
+/**
+ * Calls back with a draft when another tab changes it, until the returned function is called.
+ * @param {string} name
+ * @param {(content: any) => void} listener told null if there is none any more
+ */
+export function followDraft(name, listener) {
+  const key = keyOf(name);
+  const changed = (/** @type {StorageEvent} */ event) => {
+    if (event.key === key) listener(event.newValue ? JSON.parse(event.newValue) : null);
+  };
+  window.addEventListener("storage", changed);
+  return () => window.removeEventListener("storage", changed);
 }

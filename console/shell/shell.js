@@ -3,6 +3,7 @@
 import { Menu } from "../parts/menu.js";
 import { Icon } from "../parts/icons.js";
 import { refusedReplies } from "../inbox/outbox.js";
+import { confirmFirst } from "../parts/dialog.js";
 import { Loaded } from "../parts/loaded.js";
 import { attempt } from "../parts/notices.js";
 import { Avatar, Empty } from "../parts/small.js";
@@ -11,6 +12,7 @@ import { link, place } from "../shared/router.js";
 import { account, chooseWorkspace, signOut } from "../shared/session.js";
 import { chooseLanguage, language, LANGUAGES, number, t } from "../shared/texts.js";
 import { counts } from "../shared/counts.js";
+import { countDrafts, forgetDrafts } from "../shared/drafts.js";
 import { html, useEffect } from "../shared/ui.js";
 import { openPages } from "./pages.js";
 import { openPalette, Palette } from "./palette.js";
@@ -86,6 +88,14 @@ const Navigation = ({ pages, current }) => html`
   </nav>
 `;
 
+/** Signs out; what was written and not sent does not stay in a browser that others may use. @param {string} user */
+function leave(user) {
+  const out = () => signOut().then(() => forgetDrafts(user));
+  const count = countDrafts(user);
+  if (count === 0) return attempt(out);
+  return confirmFirst({ title: t("sign_in.out"), text: t("sign_in.forgets_drafts", { count: number(count) }), submit: t("sign_in.out"), onYes: out });
+}
+
 /** @param {{value: number, isMore: boolean}} count */
 const countText = ({ value, isMore }) => `${number(value)}${isMore ? "+" : ""}`;
 
@@ -123,7 +133,7 @@ function PersonMenu() {
   }));
   // A small screen has no room for the menu of workspaces.
   const workspaces = workspaceItems().map((item) => ({ ...item, onlyNarrow: true }));
-  const items = [...(workspaces.length > 1 ? workspaces : []), ...languages, { text: t("keys.title"), icon: "help", onPick: openKeys }, { text: t("sign_in.out"), icon: "out", onPick: () => attempt(signOut) }];
+  const items = [...(workspaces.length > 1 ? workspaces : []), ...languages, { text: t("keys.title"), icon: "help", onPick: openKeys }, { text: t("sign_in.out"), icon: "out", onPick: () => leave(user.uuid) }];
   const text = html`<${Avatar} name=${user.name || user.email} id=${user.uuid} /><span class="person-name" dir="auto">${user.name || user.email}</span>`;
   return html`<div class="person"><${Menu} label=${t("shell.person")} items=${items} text=${text} up className="quiet" /></div>`;
 }

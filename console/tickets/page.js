@@ -1,5 +1,6 @@
 /** Tickets: conversations that wait for a person, by topic and assignee. */
 
+import { useKeys } from "../inbox/keys.js";
 import { Thread } from "../inbox/thread.js";
 import { Icon } from "../parts/icons.js";
 import { Avatar, Badge, Empty, ListEnd } from "../parts/small.js";
@@ -11,7 +12,7 @@ import { displayName } from "../shared/names.js";
 import { go, link } from "../shared/router.js";
 import { account, may } from "../shared/session.js";
 import { fullTime, listTime, t } from "../shared/texts.js";
-import { html, useEffect, useState } from "../shared/ui.js";
+import { html, useEffect, useRef, useState } from "../shared/ui.js";
 import { TicketFigures } from "./figures.js";
 import { TicketBar } from "./ticket_bar.js";
 
@@ -41,6 +42,15 @@ function TicketList({ place }) {
   const [opened, refreshOpened] = useTicket(chosen);
   const refresh = () => (list.refresh(), refreshOpened());
   useChanges(["ticket"], refresh);
+  const lastAt = useRef(0);
+  const at = shown.findIndex(({ uuid }) => uuid === chosen);
+  if (at >= 0) lastAt.current = at;
+  const open = (/** @type {number} */ row) => shown[row] && go(["tickets", shown[row].uuid], place.query);
+  useKeys({
+    next: () => open(at < 0 ? lastAt.current : at + 1),
+    previous: () => open((at < 0 ? lastAt.current : at) - 1),
+    back: () => chosen && go(["tickets"], place.query),
+  });
   const ticket = opened ?? shown.find(({ uuid }) => uuid === chosen);
   const back = link(["tickets"], place.query);
   return html`

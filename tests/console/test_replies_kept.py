@@ -13,6 +13,15 @@ from tests.console.pages import NARROW, WIDE, findings, open_page, sign_in
 
 CONTACTS, MESSAGES = "/api/v2/contacts.json", "/api/v2/messages.json"
 
+PASTE = """async (area) => {
+    const canvas = Object.assign(document.createElement("canvas"), {width: 2, height: 2});
+    canvas.getContext("2d").fillRect(0, 0, 2, 2);
+    const picture = await new Promise((made) => canvas.toBlob(made));
+    const clipboardData = new DataTransfer();
+    clipboardData.items.add(new File([picture], "pasted.png", {type: "image/png"}));
+    area.dispatchEvent(new ClipboardEvent("paste", {clipboardData, bubbles: true, cancelable: true}));
+}"""
+
 
 def greet(clinic, number):
     """The UUID of a contact to whom somebody wrote before."""
@@ -172,13 +181,43 @@ def test_the_next_person_in_a_tab_sends_nothing_of_another(somebody, clinic):
     expect(page.locator(".pending .failed")).to_be_visible()
     page.get_by_role("button", name="You and your language").click()
     page.get_by_role("menuitem", name="Sign out").click()
+    page.get_by_role("dialog").get_by_role("button", name="Sign out").click()
     page.get_by_label("E-mail address").fill(clinic.email("agent"))
+    assert page.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('relayboard.draft.'))") == []
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in", exact=True).click()
 
     expect(page.locator(".message")).to_have_count(1)
     expect(page.get_by_label("Write an answer")).to_be_visible()
     expect(page.locator(".pending")).to_have_count(0)
+
+
+def test_an_answer_is_one_in_all_tabs_takes_a_pasted_picture_and_shows_its_links(somebody, clinic):
+    contact = greet(clinic, "+250788000819")
+    one, two = sign_in(somebody, clinic, "editor"), somebody.new_page()
+    for page in (one, two):
+        open_page(page, clinic, "inbox", contact)
+        expect(page.locator(".message")).to_have_count(1)
+    answer = one.get_by_label("Write an answer")
+    answer.fill("See https://example.org/a?b=(1).")
+    expect(two.get_by_label("Write an answer")).to_have_value("See https://example.org/a?b=(1).")
+    two.get_by_label("Write an answer").press("End")
+    two.keyboard.type(" Bye")
+    expect(answer).to_have_value("See https://example.org/a?b=(1). Bye")
+
+    one.get_by_role("button", name="Quick replies").click()
+    one.get_by_label("Quick reply 1").fill("Yes")
+    one.keyboard.press("Enter")
+    expect(one.get_by_label("Quick reply 2")).to_be_focused()
+    one.keyboard.type("No")
+    answer.evaluate(PASTE)
+    expect(one.locator(".files li")).to_contain_text("pasted.png")
+    one.get_by_role("button", name="Send", exact=True).click()
+    sent = one.locator(".message.out:not(.pending)")
+    expect(sent.locator(".choice")).to_have_text(["Yes", "No"])
+    expect(sent.locator("img")).to_have_count(1)
+    expect(sent.get_by_role("link", name="https://")).to_have_attribute("href", "https://example.org/a?b=(1)")
+    expect(two.get_by_label("Write an answer")).to_have_value("")
 
 
 def test_a_text_that_is_too_long_stays_whole_and_says_how_long_it_may_be(somebody, clinic):
