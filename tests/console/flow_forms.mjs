@@ -175,6 +175,8 @@ assert.deepEqual(offered("@results.weeks_left.va"), ["results.weeks_left.value"]
 assert.deepEqual(offered("@globals.c"), ["globals.clinic"]);
 assert.deepEqual(offered("@(upper(contact.na"), ["contact.name"]);
 assert.deepEqual(offered("@(if(contact.name = \"a)\", upp"), ["upper("]);
+const isBegun = (typed) => completionsAt(typed, typed.length, namesOf(parts, changing.setRouterParts(asking, only(asking), { result_name: "Weeks" }), workspace))?.isBegun;
+assert.deepEqual(["@con", "@contact.", "@", "@(up"].map(isBegun), [true, false, false, true]);
 for (const typed of ["me@con", "@@con", "@contact.name", "@(\"con", "@(1) con", "Hello", "@("]) assert.equal(offered(typed), null, typed);
 assert.deepEqual(["@(1", "@(\"a", "@(1) @@(", "a@b", "@(\"(\")"].map(isOpen), [true, true, false, false, false]);
 

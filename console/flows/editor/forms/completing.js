@@ -6,7 +6,7 @@ import { resultKey, resultNames } from "../model.js";
  * @typedef {{name: string, help: string}} Known a property, with how people call it
  * @typedef {{parts: import("./values.js").Parts, own: Record<string, Known[]>}} Names `own` are those of the workspace and the flow, by what they are properties of
  * @typedef {{label: string, insert: string, help: string, isFunction: boolean}} Completion
- * @typedef {{from: number, items: Completion[]}} Completions `from` is where the text that they replace begins
+ * @typedef {{from: number, items: Completion[], isBegun: boolean}} Completions `from` is where the text that they replace begins; what is begun is no name yet
  */
 
 const SHOWN = 12;
@@ -54,7 +54,8 @@ export function completionsAt(text, caret, names) {
   const functions = path || !typed ? [] : Object.entries(names.parts.functions).filter(([name]) => name.startsWith(typed.toLowerCase()))
     .map(([name, { call, help }]) => ({ label: call, insert: begun ? `(${name}(` : `${name}(`, help, isFunction: true }));
   const items = [...properties, ...functions].filter(({ insert }) => insert !== typed).slice(0, SHOWN);
-  return items.length > 0 ? { from, items } : null;
+  const isWhole = found.some(({ name }) => name === last.toLowerCase());
+  return items.length > 0 ? { from, items, isBegun: last !== "" && !isWhole } : null;
 }
 
 /** The inside of an expression in parentheses that is not closed yet; null without one, or in a text within it. @param {string} before */

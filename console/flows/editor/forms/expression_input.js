@@ -12,8 +12,10 @@ export function ExpressionInput({ id, value, names, onInput, rows, longest, isPl
   const field = useRef(/** @type {HTMLTextAreaElement | HTMLInputElement | null} */ (null));
   const placed = useRef(/** @type {number | null} */ (null));
   const [caret, setCaret] = useState(/** @type {number | null} */ (null));
-  const [chosen, setChosen] = useState(0);
+  const [moved, setChosen] = useState(/** @type {number | null} */ (null));
   const found = useMemo(() => (caret === null || isPlain ? null : completionsAt(value, caret, names)), [value, caret, names]);
+  // Enter and Tab take what is chosen: nothing, as long as what stands there may be all that is meant.
+  const chosen = moved ?? (found?.isBegun ? 0 : -1);
   useLayoutEffect(() => {
     if (placed.current === null) return;
     field.current?.setSelectionRange(placed.current, placed.current);
@@ -21,7 +23,7 @@ export function ExpressionInput({ id, value, names, onInput, rows, longest, isPl
   });
   const type = (/** @type {any} */ { target }) => {
     setCaret(target.selectionStart);
-    setChosen(0);
+    setChosen(null);
     onInput(target.value);
   };
   const take = (/** @type {number} */ at) => {
@@ -30,7 +32,7 @@ export function ExpressionInput({ id, value, names, onInput, rows, longest, isPl
     const until = found.from + item.insert.length;
     placed.current = until;
     setCaret(until);
-    setChosen(0);
+    setChosen(null);
     onInput(value.slice(0, found.from) + item.insert + value.slice(caret));
     field.current?.focus();
   };
@@ -38,8 +40,8 @@ export function ExpressionInput({ id, value, names, onInput, rows, longest, isPl
     if (!found) return;
     const count = found.items.length;
     if (event.key === "ArrowDown") setChosen((chosen + 1) % count);
-    else if (event.key === "ArrowUp") setChosen((chosen + count - 1) % count);
-    else if (event.key === "Enter" || event.key === "Tab") take(chosen);
+    else if (event.key === "ArrowUp") setChosen((Math.max(chosen, 0) + count - 1) % count);
+    else if (chosen >= 0 && (event.key === "Enter" || event.key === "Tab")) take(chosen);
     else if (event.key === "Escape") setCaret(null);
     else return;
     event.preventDefault();
@@ -47,7 +49,7 @@ export function ExpressionInput({ id, value, names, onInput, rows, longest, isPl
   };
   const shared = {
     id, dir, lang, inputmode, maxlength: longest, value, "aria-label": label, autocomplete: "off", spellcheck: rows ? undefined : false,
-    "aria-autocomplete": isPlain ? undefined : "list", "aria-controls": found ? `${id}-list` : undefined, "aria-activedescendant": found ? `${id}-${chosen}` : undefined,
+    "aria-autocomplete": isPlain ? undefined : "list", "aria-controls": found ? `${id}-list` : undefined, "aria-activedescendant": found && chosen >= 0 ? `${id}-${chosen}` : undefined,
     "aria-describedby": [describedby, `${id}-open`].filter(Boolean).join(" "), ref: field, onInput: type, onKeyDown: move, onBlur: () => setCaret(null),
     onClick: (/** @type {any} */ { target }) => setCaret(target.selectionStart),
   };
