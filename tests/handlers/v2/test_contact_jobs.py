@@ -1,10 +1,11 @@
 """`contact_jobs.json` over HTTP, with the worker that does them."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import event, select, update
 
 from persistence import contact_jobs
 from persistence.data_jobs import LeaseLost, Performer, take_next
@@ -155,6 +156,25 @@ def test_a_contact_must_match_when_it_is_its_turn_and_new_ones_are_left_out(
     assert [desk.show(uuid)[name] for name in ("status", "total", "done")] == ["completed", 7, 6]
     active = {each["uuid"] for each in api.results(CONTACTS) if each["status"] == "active"}
     assert people[-1] in active and len(active) == 2
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # PostgreSQL knows how many there are
+def test_a_part_reads_no_contacts_but_those_of_its_range(desk: Desk, database: Database, people: list[str]) -> None:
+    desk.make(action="block", query=EVERYBODY)
+    seen: dict[str, Any] = {}
+
+    def note(_connection: Any, _cursor: Any, statement: str, values: Any, *_rest: Any) -> None:
+        if statement.startswith(("SELECT", "UPDATE")) and not re.search(r"count\(|max\(", statement):
+            seen.setdefault(statement, values)
+
+    event.listen(database.engine, "before_cursor_execute", note)
+    desk.work()
+    event.remove(database.engine, "before_cursor_execute", note)
+
+    with database.engine.connect() as connection:
+        explained = [connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {each}", seen[each]).all() for each in seen]
+    steps = [str(row[-1]) for plan in explained for row in plan if re.search(r" contact\b", str(row[-1]))]
+    assert steps and all("PRIMARY KEY" in step for step in steps), steps
 
 
 def test_a_job_is_cancelled_at_once_and_what_was_done_stays(desk: Desk, api: Api, people: list[str]) -> None:
