@@ -25,24 +25,26 @@ OF_PROVIDERS = {ROOT / "worker" / "push" / "fcm.py": {"android"}}
 
 
 @cache
-def texts_in(path: Path) -> frozenset[str]:
-    """The texts of a module but docstrings."""
-    tree = ast.parse(path.read_text())
-    notes = {id(each.value) for each in ast.walk(tree) if isinstance(each, ast.Expr)}
-    constants = (each for each in ast.walk(tree) if isinstance(each, ast.Constant) and id(each) not in notes)
-    return frozenset(each.value for each in constants if isinstance(each.value, str))
-
-
-@cache
-def imports_in(path: Path) -> frozenset[str]:
-    """What a module imports, with the names that it takes from other modules."""
+def read_module(path: Path) -> tuple[frozenset[str], frozenset[str]]:
+    """The texts of a module but docstrings, and what it imports, with the names that it takes from other modules."""
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    notes = {id(each.value) for each in nodes if isinstance(each, ast.Expr)}
+    constants = (each for each in nodes if isinstance(each, ast.Constant) and id(each) not in notes)
     found = set()
-    for each in ast.walk(ast.parse(path.read_text())):
+    for each in nodes:
         if isinstance(each, ast.Import):
             found |= {alias.name for alias in each.names}
         elif isinstance(each, ast.ImportFrom):
             found |= {each.module or "", *(f"{each.module}.{alias.name}" for alias in each.names)}
-    return frozenset(found)
+    return frozenset(each.value for each in constants if isinstance(each.value, str)), frozenset(found)
+
+
+def texts_in(path: Path) -> frozenset[str]:
+    return read_module(path)[0]
+
+
+def imports_in(path: Path) -> frozenset[str]:
+    return read_module(path)[1]
 
 
 @pytest.mark.parametrize("name", sorted(TYPES))
