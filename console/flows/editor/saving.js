@@ -131,7 +131,11 @@ export function useSaving(flow, opened, definition) {
     return () => clearTimeout(timer);
   }, [definition, base, online.value]);
   useEffect(() => {
-    post("flow_issues", { definition: /** @type {any} */ (definition) }).then(({ issues }) => setFound({ issues, problem: "" }), (error) => setFound({ issues: [], problem: explain(error) }));
+    post("flow_issues", { definition: /** @type {any} */ (definition) }).then(
+      // What came with a draft since is newer.
+      ({ issues }) => known.current === opened && setFound({ issues, problem: "" }),
+      (error) => setFound((old) => ({ ...old, problem: explain(error) })),
+    );
   }, []);
   /** Makes the draft the revision that runs; the definition as it is stored, or null where somebody else was first. @param {boolean} isTested refuses it if a test fails @returns {Promise<Definition | null>} */
   const publish = async (isTested) => {
