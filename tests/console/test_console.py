@@ -63,8 +63,8 @@ ASTRAY = """() => {
 NOTE_ARRIVALS = """() => {
     window.arrivals = {};
     new MutationObserver(() => {
-        for (const {innerText} of document.querySelectorAll(".conversation .preview bdi"))
-            window.arrivals[innerText] ??= Date.now();
+        for (const {textContent} of document.querySelectorAll(".conversation .preview bdi"))
+            window.arrivals[textContent] ??= Date.now();
     }).observe(document.body, {subtree: true, childList: true, characterData: true});
 }"""
 RULER = """async () => {
