@@ -2,7 +2,22 @@
 
 import { signal } from "./ui.js";
 
-/** @typedef {keyof typeof import("../messages/en.json")} Key */
+/**
+ * What several pages or the first ones say stands in messages/, what only one page says in the folder texts/ of its room, which
+ * is loaded with it.
+ * @typedef {keyof (typeof import("../messages/en.json")
+ *   & typeof import("../broadcasts/texts/en.json")
+ *   & typeof import("../campaigns/texts/en.json")
+ *   & typeof import("../channels/texts/en.json")
+ *   & typeof import("../contact_doubles/texts/en.json")
+ *   & typeof import("../contact_imports/texts/en.json")
+ *   & typeof import("../contacts/texts/en.json")
+ *   & typeof import("../deliveries/texts/en.json")
+ *   & typeof import("../exports/texts/en.json")
+ *   & typeof import("../flows/texts/en.json")
+ *   & typeof import("../settings/texts/en.json")
+ *   & typeof import("../triggers/texts/en.json"))} Key
+ */
 
 /** Languages by code, with the name that their speakers use. */
 export const LANGUAGES = {
@@ -41,7 +56,10 @@ const readTexts = async (folder, code) => (await fetch(new URL(`${code}.json`, f
 
 /** Adds the texts of a folder, which only some pages need. @param {URL} folder */
 export async function addTexts(folder) {
-  const added = await readTexts(folder.href, language.value);
+  if (folders.has(folder.href)) return;
+  const code = language.value;
+  const added = await readTexts(folder.href, code);
+  if (code !== language.value) return addTexts(folder);
   folders.add(folder.href);
   texts.value = { ...texts.value, ...added };
 }

@@ -4,11 +4,15 @@
  *  those that are `onlyWide`: the page before links to them. */
 
 import { may } from "../shared/session.js";
+import { addTexts } from "../shared/texts.js";
 
 /**
  * @typedef {{name: string, title: import("../shared/texts.js").Key, icon: string, isFor: () => boolean, isUnder?: string, ownSections?: boolean, onlyWide?: boolean,
  *   load: () => Promise<{default: (props: {place: import("../shared/router.js").Place}) => any}>}} Page
  */
+
+/** A page with the texts that only it needs. @template P @param {string} folder @param {Promise<P>} page @returns {Promise<P>} */
+const withTexts = async (folder, page) => (await Promise.all([page, addTexts(new URL(folder, import.meta.url))]))[0];
 
 /** @type {Page[]} */
 export const PAGES = [
@@ -31,7 +35,7 @@ export const PAGES = [
     title: "contacts.title",
     icon: "contacts",
     isFor: () => may("list_contacts"),
-    load: () => import("../contacts/page.js"),
+    load: () => withTexts("../contacts/texts/", import("../contacts/page.js")),
   },
   {
     name: "contact_imports",
@@ -39,7 +43,7 @@ export const PAGES = [
     icon: "contacts",
     isFor: () => may("list_contact_imports"),
     isUnder: "contacts",
-    load: () => import("../contact_imports/page.js"),
+    load: () => withTexts("../contact_imports/texts/", import("../contact_imports/page.js")),
   },
   {
     name: "contact_doubles",
@@ -47,7 +51,7 @@ export const PAGES = [
     icon: "contacts",
     isFor: () => may("list_contact_doubles"),
     isUnder: "contacts",
-    load: () => import("../contact_doubles/page.js"),
+    load: () => withTexts("../contact_doubles/texts/", import("../contact_doubles/page.js")),
   },
   {
     name: "exports",
@@ -55,7 +59,7 @@ export const PAGES = [
     icon: "download",
     isFor: () => may("list_exports"),
     isUnder: "contacts",
-    load: () => import("../exports/page.js"),
+    load: () => withTexts("../exports/texts/", import("../exports/page.js")),
   },
   {
     name: "tickets",
@@ -69,14 +73,14 @@ export const PAGES = [
     title: "broadcasts.title",
     icon: "send",
     isFor: () => may("list_broadcasts"),
-    load: () => import("../broadcasts/page.js"),
+    load: () => withTexts("../broadcasts/texts/", import("../broadcasts/page.js")),
   },
   {
     name: "flows",
     title: "flows.title",
     icon: "flow",
     isFor: () => may("list_flows"),
-    load: () => import("../flows/page.js"),
+    load: () => withTexts("../flows/texts/", import("../flows/page.js")),
   },
   {
     name: "triggers",
@@ -84,7 +88,7 @@ export const PAGES = [
     icon: "play",
     isFor: () => may("list_triggers"),
     onlyWide: true,
-    load: () => import("../triggers/page.js"),
+    load: () => withTexts("../triggers/texts/", import("../triggers/page.js")),
   },
   {
     name: "campaigns",
@@ -92,14 +96,14 @@ export const PAGES = [
     icon: "campaign",
     isFor: () => may("list_campaigns"),
     onlyWide: true,
-    load: () => import("../campaigns/page.js"),
+    load: () => withTexts("../campaigns/texts/", import("../campaigns/page.js")),
   },
   {
     name: "channels",
     title: "channels.title",
     icon: "channel",
     isFor: () => may("list_channels"),
-    load: () => import("../channels/page.js"),
+    load: () => withTexts("../channels/texts/", import("../channels/page.js")),
   },
   {
     name: "deliveries",
@@ -107,7 +111,7 @@ export const PAGES = [
     icon: "send",
     isFor: () => may("list_deliveries"),
     isUnder: "channels",
-    load: () => import("../deliveries/page.js"),
+    load: () => withTexts("../deliveries/texts/", import("../deliveries/page.js")),
   },
   {
     name: "settings",
@@ -115,7 +119,7 @@ export const PAGES = [
     icon: "gear",
     isFor: () => true,
     ownSections: true,
-    load: () => import("../settings/page.js"),
+    load: () => withTexts("../settings/texts/", import("../settings/page.js")),
   },
 ];
 

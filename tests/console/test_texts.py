@@ -1,6 +1,7 @@
 """The texts of the console, in every language."""
 
 import json
+import posixpath
 import re
 
 import pytest
@@ -8,16 +9,19 @@ import yaml
 
 from channels.presets import list_presets, read_preset
 from channels.types import GATEWAYS, TYPES
-from handlers.asgi.console import FOLDER
+from handlers.asgi.console import FOLDER, contents
+from tests.handlers.asgi.test_console import COMMENT, IMPORT
 
 MESSAGES = FOLDER / "messages"
-CHANNEL_TEXTS = FOLDER / "channels" / "texts"
+"""What several pages say, or the first ones. What only one page says is in the folder `texts` of its room."""
+FOLDERS = {each.parent.name: each for each in (MESSAGES, *FOLDER.glob("*/texts"))}
 LANGUAGES = ("ar", "es", "fr", "pt", "sw")
 PLACE = re.compile(r"\{\{\w+\}\}|https?://[^\s,;،؛]+|`[^`]+`")
 PLACEHOLDER = re.compile(r"\{\w+\}")
 KEY = re.compile(r'"([a-z_]+\.[a-z0-9_-]+)"')
 FAMILY = re.compile(r'\bword\(\s*"([a-z_]+)"')
 
+OF_SETTINGS = ("setting", "setting_help", "address", "address_help")
 WORDS = {
     "agent_access": "fields/AgentAccess",
     "area": "tokens/TokenArea",
@@ -47,18 +51,36 @@ WORDS = {
 """Families of texts for words of the contract, with the file and the schema that lists the words."""
 
 
-def texts(language: str) -> dict[str, str]:
-    content: dict[str, str] = json.loads((MESSAGES / f"{language}.json").read_text(encoding="utf-8"))
+def texts_of(folder: str, language: str) -> dict[str, str]:
+    content: dict[str, str] = json.loads((FOLDERS[folder] / f"{language}.json").read_text(encoding="utf-8"))
     return content
+
+
+def texts(language: str) -> dict[str, str]:
+    """Of all pages, but for what is said of the settings of channels, which is tested with what declares them."""
+    everything = {key: text for folder in FOLDERS for key, text in texts_of(folder, language).items()}
+    return {key: text for key, text in everything.items() if key.split(".")[0] not in OF_SETTINGS}
 
 
 def sources() -> str:
     return "\n".join(path.read_text() for path in FOLDER.rglob("*.js") if "vendor" not in path.parts)
 
 
+def loaded_by(first: str) -> str:
+    """This module with all that it loads, at once or later, but for other pages."""
+    found = [first]
+    for name in found:
+        for target in IMPORT.findall(COMMENT.sub("", contents()[name].decode())):
+            module = posixpath.normpath(posixpath.join(posixpath.dirname(name), target))
+            if module not in found and not (name == "shell/pages.js" and module.endswith("/page.js")):
+                found.append(module)
+    return "\n".join(contents()[name].decode() for name in found)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_language_has_every_text_with_the_same_placeholders(language):
-    english, translated = texts("en"), texts(language)
+def test_every_language_has_every_text_with_the_same_placeholders(language, folder):
+    english, translated = texts_of(folder, "en"), texts_of(folder, language)
 
     assert set(translated) == set(english)
     for key, text in english.items():
@@ -71,7 +93,22 @@ def test_there_is_a_file_for_each_language_that_can_be_chosen():
 
     assert chosen
     assert set(re.findall(r"^\s*(\w+):", chosen[1], re.MULTILINE)) == {*LANGUAGES, "en"}
-    assert {path.stem for path in MESSAGES.iterdir()} == {*LANGUAGES, "en"}
+    for folder in FOLDERS.values():
+        assert {path.stem for path in folder.iterdir()} == {*LANGUAGES, "en"}
+
+
+def test_a_page_has_every_text_that_it_says_and_the_first_ones_have_no_text_of_another_page_alone():
+    """Modules that several pages load say only what all of them have."""
+    pages = {f"{room}/page.js": {room} for room in FOLDERS if room != "console"}
+    missing = {}
+    for first, rooms in [*pages.items(), *((name, set()) for name in ("main.js", "inbox/page.js", "overview/page.js"))]:
+        loaded = loaded_by(first)
+        present = {key for room in ("console", *rooms) for key in texts_of(room, "en")}
+        missing[first] = {key for key in KEY.findall(loaded) if key in texts("en") and key not in present}
+        families = {word.split(".")[0] for word in texts("en")} & set(FAMILY.findall(loaded))
+        missing[first] |= {key for key in texts("en") if key.split(".")[0] in families and key not in present}
+
+    assert {page: keys for page, keys in missing.items() if keys} == {}
 
 
 @pytest.mark.parametrize("family", WORDS)
@@ -109,7 +146,7 @@ def test_every_setting_of_a_type_or_a_preset_has_a_name_and_a_help_in_every_lang
     helps |= {f"setting_help.{owner}.{each.name}": each.help for owner in fields for each in fields[owner]}
     names = {f"setting.{key.rpartition('.')[2]}" for key in helps}
     addresses = {f"{family}.{name}" for name in GATEWAYS for family in ("address", "address_help")}
-    told = json.loads((CHANNEL_TEXTS / f"{language}.json").read_text(encoding="utf-8"))
+    told = {key: text for key, text in texts_of("channels", language).items() if key.split(".")[0] in OF_SETTINGS}
 
     assert {
         "missing": {*helps, *names, *addresses} - set(told),
