@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from tests.console.clinic import Clinic
 from tests.console.pages import open_page, sign_in
@@ -87,8 +87,22 @@ def test_a_flow_is_drawn_by_mouse_and_by_keyboard_and_every_change_is_kept_and_u
         page.keyboard.press("Control+z")
     expect(page.get_by_text("All is published.")).to_be_visible()
     expect(nodes).to_have_count(3)
+
+    page.route("**/api/v2/flow_revisions.json*", lose_the_first_answer)
+    with page.expect_event("requestfailed"):
+        page.keyboard.press("Control+Shift+z")
+    page.unroute("**/api/v2/flow_revisions.json*")
     page.keyboard.press("Control+Shift+z")
     expect(page.get_by_text("Saved as a draft")).to_be_visible()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def lose_the_first_answer(route: Route) -> None:
+    if route.request.method == "POST":
+        route.fetch()
+        route.abort()
+    else:
+        route.continue_()
 
 
 def test_steps_go_from_one_flow_to_another_and_nobody_overwrites_what_another_one_saved(

@@ -109,8 +109,8 @@ export function useSaving(flow, opened, definition) {
     isHeld.current = true;
     setTheirs(await readNewest(flow, isLive));
   };
-  const save = useInTurn(async () => {
-    const [given, { number, draft }] = [present.current, known.current];
+  const send = async (/** @type {Definition} */ given) => {
+    const { number, draft } = known.current;
     if (given === known.current.definition || isHeld.current) return;
     if (sent.current.definition !== given) sent.current = { definition: given, key: newKey() };
     try {
@@ -124,6 +124,11 @@ export function useSaving(flow, opened, definition) {
       if (!(error instanceof Refused) || error.status !== 409) throw error;
       await hold();
     }
+  };
+  const save = useInTurn(async () => {
+    // What was sent without an answer may be the newest draft: it is sent again under its key, before what was drawn since.
+    if (sent.current.definition) await send(sent.current.definition);
+    await send(present.current);
   });
   const saveSoon = () => save().catch((error) => setFound((old) => ({ ...old, problem: error instanceof NotReached ? "" : explain(error) })));
   useEffect(() => {
