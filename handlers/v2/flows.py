@@ -11,7 +11,7 @@ from persistence import figures
 from persistence.definitions.checking import check_definition
 from persistence.definitions.drafts import list_drafts, publish_draft, read_draft, save_draft
 from persistence.definitions.editing import change_from_form, create_from_form, save_from_form
-from persistence.errors import InvalidInput, NothingFound, RecordMissing
+from persistence.errors import InvalidInput, NothingFound, RecordMissing, Refused
 from persistence.flow_starts.batches import interrupt_starts
 from persistence.flow_starts.flow_starts import STARTS, create_start, read_form
 from persistence.flows.records import (
@@ -68,7 +68,7 @@ def act_on_flows(request: Request) -> Answer:
 def read_flow_revisions(request: Request, *, uuid: str, number: int | None = None, draft: str | None = None) -> Answer:
     tx, workspace_id = request.tx, request.workspace.id
     if number is not None and draft is not None:
-        raise InvalidInput.across("Ask for the definition of either a revision or a draft.")
+        raise Refused("Parameters number and draft cannot be used together.")
     flow_id = find_flow(tx, workspace_id, uuid)
     if flow_id is None:
         raise RecordMissing

@@ -74,8 +74,9 @@ def play_from_form(tx: Transaction, workspace: Workspace, body: Mapping[str, Any
     """Plays the tests of a definition, or of the newest revision of a flow. Raises InvalidInput."""
     if (body.get("definition") is None) == (body.get("flow") is None):
         raise InvalidInput.across("Send either a definition, or the UUID of a flow.")
-    field = "flow" if body.get("definition") is None else "definition"
-    definition = body.get("definition") or _read_newest(tx, workspace.id, body["flow"])
+    definition, field = body.get("definition"), "definition"
+    if definition is None:
+        definition, field = _read_newest(tx, workspace.id, body["flow"]), "flow"
     return play_tests(tx, workspace, definition, field=field, first=body.get("first") or 0)
 
 

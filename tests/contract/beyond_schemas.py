@@ -216,7 +216,7 @@ REASONS = [
     Reason("the state of a record", r"This (?:group|field|global) is used by .*: .*\."),
     Reason("the state of a record", r"These values name different groups\."),
     Reason("parameters that exclude each other", r"Use only one of these parameters: .*\.", r"\S+ /api/v2/\S+ detail"),
-    Reason("parameters that exclude each other", r"Parameters contact and flow cannot be used together\."),
+    Reason("parameters that exclude each other", r"Parameters \w+ and \w+ cannot be used together\."),
     Reason("parameters that need each other", r"Parameters? [a-z, ]+ needs? the parameter [a-z]+\."),
     Reason("parameters that exclude each other", r"Not allowed together with the parameter urn\.", r"POST \S+ urns"),
     Reason("one of several parameters", r"One of these parameters is required: .*\.", r"DELETE \S+ detail"),

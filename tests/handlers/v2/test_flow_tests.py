@@ -70,6 +70,12 @@ def test_what_strangers_send_as_tests_is_bounded_and_named(api: Api, test: dict[
     assert (refused.status_code, "tests[0]" in refused.json()["definition"][0]) == (400, True), refused.text
 
 
+def test_an_empty_definition_is_refused(api: Api) -> None:
+    refused = api.post(PATH, {"definition": {}})
+
+    assert (refused.status_code, list(refused.json())) == (400, ["definition", "code"])
+
+
 @pytest.mark.parametrize("contact", [{"urns": 7}, {"uuid": 7}, {"name": {"a": 1}}])
 def test_a_contact_that_cannot_be_is_a_difference(api: Api, contact: dict[str, Any]) -> None:
     played = api.post(PATH, {"definition": with_tests({"name": "a", "contact": contact})})
