@@ -51,7 +51,7 @@ DO_JOBS = {("contact", "copy"), ("contact", "erase"), ("export",)}
 """They do at once what a worker does with the same request of the API."""
 ALL_TABLES = {"persistence.tables.complete"}
 MESSAGES = {"persistence.follow_ups"}
-"""What follows from changed messages, broadcasts and channels."""
+"""What follows from changed messages, broadcasts, channels and subscriptions."""
 ENGINE = {"flows.definition", "flows.engine", "flows.expressions", "flows.queries"}
 NUMBER = {"phonenumbers"}
 COUNTED = {"prometheus_client"}
@@ -82,6 +82,9 @@ NEEDS: dict[Leaf, set[str]] = {
     ("field", "delete"): {"flows.queries"},
     ("delivery", "resend"): COUNTED,
     ("delivery", "test"): COUNTED,
+    ("webhook", "subscribe"): MESSAGES,
+    ("webhook", "unsubscribe"): MESSAGES,
+    ("webhook", "set"): MESSAGES,
     ("secrets", "renew"): ALL_TABLES,
     ("migrate",): ALL_TABLES | {"alembic", "sqlalchemy.dialects.postgresql"},
     ("backup",): ALL_TABLES,
