@@ -325,6 +325,8 @@ def test_the_inbox_is_worked_with_the_keyboard_alone(somebody, clinic):
         expect(dialog).to_have_count(0)
         more.focus()
         page.keyboard.press("Enter")
+        expect(page.get_by_role("menuitem", name="Mark as unread")).to_be_focused()
+        page.keyboard.press("ArrowDown")
         expect(page.get_by_role("menuitem", name="Open a ticket")).to_be_focused()
         page.keyboard.press("Enter")
         expect(dialog).to_be_visible()

@@ -224,7 +224,8 @@ def test_the_commands_of_the_guides_make_what_they_say(tmp_path: Path) -> None:
             run = subprocess.run(shlex.split(text), capture_output=True, check=True, timeout=PATIENCE_SECONDS)
             made.append(orjson.loads(run.stdout))
 
-    flow, archived, broadcast, subscription, job, workspace = made
+    flow, played, archived, broadcast, subscription, job, workspace = made
+    assert [each["passed"] for each in played["results"]] == [True]
     assert archived["results"] == []
     assert (flow["name"], broadcast["status"]) == ("Registration", "draft")
     assert subscription["events"] == ["contact.created", "message.received"]
