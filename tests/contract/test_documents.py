@@ -270,7 +270,7 @@ def test_webhook_payloads_are_published_with_examples() -> None:
 def test_an_event_of_a_channel_is_known_in_the_contract_the_console_and_the_docs() -> None:
     accepted = SCHEMAS["WebhookReceiverWrite"]["properties"]["events"]["items"]["enum"]
     offered = re.search(r"const EVENTS = .*\(\[(.*)\]\)", (CONSOLE / "deliveries/receiver_form.js").read_text())
-    texts = json.loads((CONSOLE / "messages/en.json").read_text())
+    texts = json.loads((CONSOLE / "deliveries/texts/en.json").read_text())
     page = "".join((CONSOLE.parent / "docs" / name).read_text() for name in ("webhooks.md", "subscriptions.md"))
     assert offered is not None
     known = sorted(CHANNEL_EVENTS)
