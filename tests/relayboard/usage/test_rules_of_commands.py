@@ -78,7 +78,8 @@ def test_commands_that_act_on_one_record_are_known() -> None:
     acting = {
         name
         for name, action in ACTIONS.items()
-        if " " in name and name.split()[1] not in ("create", "open", "list", "import", "imports", "invite", "claim")
+        if " " in name
+        and name.split()[1] not in ("create", "open", "list", "import", "imports", "invite", "claim", "subscribe")
         if not any(isinstance(param, click.Argument) for param in action.params)
     }
 
