@@ -31,6 +31,7 @@ from worker.app import (
 )
 from worker.jobs import JOBS, Job
 from worker.process import GracefulConsumer
+from worker.queue_drivers import load_postgresql
 
 
 @pytest.fixture(params=["sqlite", "postgresql", "redis"])
@@ -181,6 +182,7 @@ def test_a_queue_in_postgresql_may_be_named_with_its_driver(postgres_url):
 
 
 def test_two_processes_that_open_a_new_queue_at_once_both_get_it(postgres_url):
+    load_postgresql()
     is_halfway, go_on = threading.Event(), threading.Event()
 
     class Halfway(TablesInTurn):
