@@ -223,12 +223,13 @@ class Smsc:
     async def _deliver_all(self, client: _Client) -> None:
         while True:
             while self.waiting and len(client.waiting) < UNDER_WAY:
-                client.begin(self._deliver(client, self.waiting.popleft()))
+                client.begin(self._deliver_next(client))
                 await asyncio.sleep(0)
             await asyncio.sleep(0.005)
 
-    async def _deliver(self, client: _Client, deliver: Deliver) -> None:
-        """It waits again unless it is answered with success."""
+    async def _deliver_next(self, client: _Client) -> None:
+        """It waits again unless it is answered with success. A task that is cancelled before it begins takes none."""
+        deliver = self.waiting.popleft()
         client.sequence += 1
         future = client.waiting[client.sequence] = asyncio.get_running_loop().create_future()
         is_taken = False
