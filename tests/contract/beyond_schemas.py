@@ -191,7 +191,7 @@ REASONS = [
     Reason(
         "a definition of the flow format",
         r"[^\n:]+: .+",
-        r"POST /api/v2/(?:simulations\.json definition|flow_revisions\.json definition|definitions\.json document)",
+        r"POST /api/v2/(?:(?:simulations|flow_revisions|flow_tests)\.json definition|definitions\.json document)",
     ),
     Reason(
         "what a type of triggers needs",
