@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import (
+    JSON,
     ColumnElement,
     Executable,
     FromClause,
@@ -15,6 +16,7 @@ from sqlalchemy import (
     delete,
     func,
     literal,
+    literal_column,
     select,
     true,
 )
@@ -25,31 +27,87 @@ from persistence.lists import Condition, ListQuery, ListSpec, belongs_to
 from persistence.messages.records import FOLDERS, MESSAGE_FIELDS, labels_of_message
 from persistence.messages.records import SOURCE as MESSAGES_WITH_NAMES
 from persistence.pages import Order
-from persistence.records import Record, optional
+from persistence.records import Record, Template, optional
 from persistence.runs.records import first_urn
 from persistence.sql.due_work import beside_index
 from persistence.stamps import INBOX, Changes, Unread
 from persistence.statements import among, statement
+from persistence.tables.accounts import user_ref
 from persistence.tables.changes import conversation
-from persistence.tables.contacts import contact, contact_urn
+from persistence.tables.contacts import OPEN, TOPIC_REF, contact, contact_urn, ticket, topic
 from persistence.tables.flows import flow
-from persistence.tables.messages import DELETED, message, message_label
-from persistence.tokens import check_area
+from persistence.tables.messages import DELETED, label, message, message_label
+from persistence.tickets.records import assignee, has_assignee
+from persistence.tokens import check_area, covers
 
 URN = first_urn(contact_urn.c.scheme + literal(":", literal_execute=True) + contact_urn.c.path)
 
+IS_OPEN = ticket.c.status == literal_column(f"'{OPEN}'")
+"""As part of the text, so that the unique index on open tickets is used."""
 current_flow = flow.alias("current_flow")
 """The flow in which the contact waits; the message has its own."""
-SOURCE = MESSAGES_WITH_NAMES.join(
-    conversation,
-    (conversation.c.message_id == message.c.id) & (conversation.c.workspace_id == message.c.workspace_id),
-).outerjoin(current_flow, current_flow.c.id == contact.c.current_flow_id)
+SOURCE = (
+    MESSAGES_WITH_NAMES.join(
+        conversation,
+        (conversation.c.message_id == message.c.id) & (conversation.c.workspace_id == message.c.workspace_id),
+    )
+    .outerjoin(current_flow, current_flow.c.id == contact.c.current_flow_id)
+    .outerjoin(
+        ticket,
+        (ticket.c.contact_id == conversation.c.contact_id)
+        & (ticket.c.workspace_id == conversation.c.workspace_id)
+        & IS_OPEN,
+    )
+    .outerjoin(topic, topic.c.id == ticket.c.topic_id)
+    .outerjoin(assignee, assignee.c.id == ticket.c.assignee_id)
+)
 
 COUNTED = 100
 """Unread messages are counted among so many last messages of a contact."""
+LABELED = 20
+"""A conversation has the labels of so many last messages: their number does not depend on how long people write."""
 
 
-def _record(*, masked: bool = False) -> Record:
+class _LabelList(
+    Template,
+    sqlite="json_group_array(json_object('uuid', {0}, 'name', {1}))",
+    postgresql="json_agg(json_build_object('uuid', {0}, 'name', {1}))",
+    kind=JSON(),
+):
+    """The labels of the rows."""
+
+
+def _last_messages(
+    workspace_id: int | ColumnElement[int], contact_id: ColumnElement[Any], number: int = COUNTED
+) -> Subquery:
+    """The last messages of a contact, with their folders."""
+    theirs = (beside_index(message.c.workspace_id) == workspace_id) & (message.c.contact_id == contact_id)
+    newest = select(message.c.id, message.c.folder).where(theirs)
+    newest = newest.order_by(message.c.created_on.desc(), message.c.id.desc()).limit(number)
+    return newest.correlate_except(message).subquery("last")
+
+
+def _labels() -> ColumnElement[Any]:
+    last = _last_messages(conversation.c.workspace_id, conversation.c.contact_id, LABELED)
+    joined = last.join(message_label, message_label.c.message_id == last.c.id)
+    joined = joined.join(label, label.c.id == message_label.c.label_id)
+    each = select(label.c.uuid, label.c.name, label.c.name_key).distinct().select_from(joined)
+    named = each.correlate(conversation).order_by(label.c.name_key).subquery("named")
+    listed = select(_LabelList(named.c.uuid, named.c.name)).select_from(named).correlate(conversation)
+    return func.coalesce(listed.scalar_subquery(), literal_column("'[]'", JSON()), type_=JSON())
+
+
+TICKET = optional(
+    ticket.c.uuid,
+    {
+        "uuid": ticket.c.uuid,
+        "topic": Record(TOPIC_REF),
+        "assignee": optional(assignee.c.id, user_ref(assignee)),
+    },
+)
+
+
+def _record(*, masked: bool = False, ticketed: bool = True) -> Record:
     shown = MESSAGE_FIELDS | {"labels": labels_of_message(conversation.c.message_id)}
     return Record(
         {
@@ -58,6 +116,8 @@ def _record(*, masked: bool = False) -> Record:
             "urn": None if masked else URN,
             "unread_count": conversation.c.unread_count,
             "has_open_ticket": contact.c.open_ticket_count > 0,
+            "ticket": TICKET if ticketed else None,
+            "labels": _labels(),
             "flow": optional(current_flow.c.id, {"uuid": current_flow.c.uuid, "name": current_flow.c.name}),
             "last_message": Record(shown | {"urn": None, "failed_detail": None} if masked else shown),
             "last_on": conversation.c.last_on,
@@ -90,13 +150,27 @@ def _unread(_query: ListQuery, unread: bool) -> list[Condition]:
     return [conversation.c.is_unread] if unread else []
 
 
+def _assigned_to(query: ListQuery, whom: str) -> Condition:
+    """Whose open ticket somebody has."""
+    check_area(query.areas, "tickets")
+    theirs = select(ticket.c.contact_id).where(ticket.c.workspace_id == query.workspace.id, IS_OPEN)
+    return conversation.c.contact_id.in_(theirs.where(has_assignee(whom)))
+
+
+RECORDS = {
+    (masked, ticketed): _record(masked=masked, ticketed=ticketed)
+    for masked in (False, True)
+    for ticketed in (False, True)
+}
+"""By whether the workspace is anonymous, and whether the token covers tickets."""
+
 CONVERSATIONS = ListSpec(
     conversation,
-    _record(),
+    lambda query: RECORDS[query.workspace.is_anonymous, covers(query.areas, "tickets")],
     Order(conversation.c.last_on, conversation.c.id),
     source=SOURCE,
-    masked=_record(masked=True),
     filters={
+        "assignee": _assigned_to,
         "contact": belongs_to(conversation.c.contact_id, contact),
         "folder": _in_folder,
         "label": _with_label,
@@ -163,14 +237,6 @@ def count_unread(
     unread = select(last.c.id).where(last.c.folder == INBOX, last.c.id > read_id).limit(most).correlate_except(last)
     counted = unread.subquery("unread")
     return select(func.count()).select_from(counted).correlate_except(counted).scalar_subquery()
-
-
-def _last_messages(workspace_id: int, contact_id: ColumnElement[Any]) -> Subquery:
-    """The last messages of a contact, with their folders."""
-    theirs = (beside_index(message.c.workspace_id) == workspace_id) & (message.c.contact_id == contact_id)
-    newest = select(message.c.id, message.c.folder).where(theirs)
-    newest = newest.order_by(message.c.created_on.desc(), message.c.id.desc()).limit(COUNTED)
-    return newest.correlate_except(message).subquery("last")
 
 
 @statement

@@ -12,7 +12,7 @@ from sqlalchemy import (
 from persistence.accounts.accounts import email_key
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, NothingFound
-from persistence.lists import ListQuery, ListSpec, belongs_to, equals, reversible, within
+from persistence.lists import ListSpec, belongs_to, equals, reversible, within
 from persistence.records import Record, optional
 from persistence.stamps import TICKET_ASSIGNED, stamped, tell
 from persistence.tables.accounts import membership, user, user_ref
@@ -52,7 +52,8 @@ TICKET_RECORD = Record(
 )
 
 
-def _assigned_to(_query: ListQuery, whom: str) -> ColumnElement[bool]:
+def has_assignee(whom: str) -> ColumnElement[bool]:
+    """Whether a ticket is assigned to the user with this e-mail address, or to nobody."""
     email = email_key(whom)
     theirs = select(user.c.id).where(user.c.email_key == email).scalar_subquery()
     return ticket.c.assignee_id.is_(None) if email == NOBODY else ticket.c.assignee_id == theirs
@@ -70,7 +71,7 @@ TICKETS = ListSpec(
         "contact": belongs_to(ticket.c.contact_id, contact),
         "status": lambda _query, status: ticket.c.status == status.strip().lower(),
         "topic": belongs_to(ticket.c.topic_id, topic),
-        "assignee": _assigned_to,
+        "assignee": lambda _query, whom: has_assignee(whom),
         **within(ticket.c.modified_on),
     },
 )

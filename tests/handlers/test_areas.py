@@ -266,6 +266,15 @@ def test_contacts_are_searched_only_by_who_may_read_them(api: Api, database: Dat
     assert [each.post("/api/v2/broadcasts.json", sent).status_code for each in (limited, both)] == [403, 201]
 
 
+def test_tickets_are_shown_beside_conversations_only_to_who_may_read_them(api: Api, filled: Filled) -> None:
+    path = "/api/v2/conversations.json"
+    limited, both = api.limited_to("messages"), api.limited_to("messages", "tickets")
+
+    assert [each.get(path, assignee="nobody").status_code for each in (limited, both)] == [403, 200]
+    shown = [[each["uuid"] for each in some.results(path) if each["ticket"]] for some in (limited, both)]
+    assert [bool(each) for each in shown] == [False, True]
+
+
 def test_senders_of_a_tried_message_are_named_only_by_who_may_read_contacts(
     api: Api, database: Database, workspace: Workspace
 ) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from persistence.changes import change_messages
+from persistence.conversations import LABELED
 from persistence.database import Database
 from persistence.tables.messages import message
 from persistence.workspaces.records import Workspace
@@ -14,6 +15,7 @@ from tests.factories import make_contact, make_messages
 PATH = "/api/v2/conversations.json"
 LABELS = "/api/v2/labels.json"
 ACTIONS = "/api/v2/message_actions.json"
+TICKETS, TICKET_ACTIONS = "/api/v2/tickets.json", "/api/v2/ticket_actions.json"
 
 
 class Inbox:
@@ -110,6 +112,39 @@ def test_conversations_are_found_by_folder_label_and_search(inbox: Inbox) -> Non
     assert inbox.names(label="complaint") == ["Amina"]
     assert inbox.names(search="bosco") == ["Bosco"]
     assert inbox.names(search="claire", folder="inbox") == []
+
+
+def test_a_conversation_shows_the_labels_of_its_last_messages_and_its_open_ticket_by_whose_assignee_it_is_found(
+    inbox: Inbox,
+) -> None:
+    def put(name: str, which: slice, *labels: str) -> None:
+        for label in labels:
+            body = {"messages": inbox.ids[name][which], "action": "label", "label_name": label}
+            assert inbox.api.post(ACTIONS, body).status_code == 204
+
+    put("Amina", slice(None), "Complaint", "Appointment")
+    inbox.hear("Amina", LABELED - 1)
+    put("Bosco", slice(1), "Complaint")
+    inbox.hear("Bosco", LABELED)
+    agent = inbox.api.as_role("agent").get("/api/v2/account.json").json()["user"]["email"]
+    for name, assignee in (("Amina", agent), ("Bosco", None), ("Claire", agent)):
+        made = inbox.api.post(TICKETS, {"contact": inbox.people[name], "assignee": assignee})
+        assert made.status_code == 201
+    closed = inbox.api.post(TICKET_ACTIONS, {"tickets": [made.json()["uuid"]], "action": "close"})
+    assert closed.status_code == 204
+
+    found = {each["contact"]["name"]: each for each in inbox.api.results(PATH)}
+
+    shown = {name: [label["name"] for label in each["labels"]] for name, each in found.items()}
+    assert shown == {"Amina": ["Appointment", "Complaint"], "Bosco": [], "Claire": []}
+    tickets = {
+        name: each["ticket"] and (each["ticket"]["topic"]["name"], (each["ticket"]["assignee"] or {}).get("email"))
+        for name, each in found.items()
+    }
+    assert tickets == {"Amina": ("General", agent), "Bosco": ("General", None), "Claire": None}
+    assert inbox.names(assignee=agent.upper()) == ["Amina"]
+    assert inbox.names(assignee="nobody") == ["Bosco"]
+    assert inbox.names(assignee="somebody@example.net") == []
 
 
 def test_a_search_that_cannot_be_read_is_refused_in_words(inbox: Inbox) -> None:
