@@ -4,10 +4,7 @@ from typing import Any
 
 import pytest
 
-from persistence.database import Database
-from persistence.workspaces.records import Workspace
 from tests.api import Api
-from tests.factories import make_field
 
 PATH = "/api/v2/fields.json"
 CONTACTS = "/api/v2/contacts.json"
@@ -113,14 +110,6 @@ class TestWriteField:
         assert write(api, "VILLAGE", key="age")[0] == 400
         assert write(api, "aGE", key="age")[0] == 200
         assert sorted(one["name"] for one in api.results(PATH)) == ["Village", "aGE"]
-
-    def test_the_workspace_holds_at_most_250_fields(self, api: Api, database: Database, workspace: Workspace) -> None:
-        for number in range(249):
-            make_field(database, workspace, f"F{number}")
-
-        assert write(api, "The last")[0] == 201
-        assert write(api, "One more")[0] == 409
-        assert write(api, "Renamed", key="f7")[0] == 200
 
     def test_a_contact_shows_its_value_as_what_the_field_is_now(self, api: Api) -> None:
         write(api, "Answer")

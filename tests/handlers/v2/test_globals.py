@@ -6,7 +6,6 @@ import pytest
 from sqlalchemy import select
 
 from persistence.database import Database
-from persistence.globals import create_global
 from persistence.tables.service import global_value
 from persistence.workspaces.records import Workspace
 from tests.api import Api
@@ -93,13 +92,6 @@ class TestWriteGlobal:
         response = api.post(PATH, {"name": name, "value": "x"})
 
         assert (response.status_code, list(response.json())) == (400, ["name"])
-
-    def test_the_workspace_holds_at_most_250_globals(self, api: Api, database: Database, workspace: Workspace) -> None:
-        with database.writing() as tx:
-            for number in range(250):
-                create_global(tx, workspace.id, f"Global {number}", "x")
-
-        assert api.post(PATH, PHONE).status_code == 409
 
 
 class TestDeleteGlobal:

@@ -53,12 +53,6 @@ class TestWriteGroup:
 
         assert (response.status_code, list(response.json())) == (400, ["name"])
 
-    def test_the_workspace_holds_at_most_250_groups(self, api: Api, database: Database, workspace: Workspace) -> None:
-        make_named(database, workspace, group, [f"Group {number}" for number in range(249)])
-
-        assert api.post(PATH, {"name": "The last"}).status_code == 201
-        assert api.post(PATH, {"name": "One more"}).status_code == 409
-
 
 class TestDeleteGroup:
     def test_members_of_a_deleted_group_stay_contacts(self, api: Api, database: Database, workspace: Workspace) -> None:

@@ -4,7 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from sqlalchemy import RowMapping, Table, insert
 
+from persistence.sql.columns import new_uuid
+from persistence.sql.names import OBJECTS_PER_WORKSPACE
+from persistence.tables.contacts import field, group
+from persistence.tables.deliveries import resthook
+from persistence.tables.messages import label, optin
+from persistence.tables.service import global_value
 from tests.api import Api
 
 Made = dict[str, Any]
@@ -76,3 +83,34 @@ def test_an_archived_campaign_makes_room_and_needs_it_to_come_back(api: Api, mon
     assert api.post("/api/v2/campaign_actions.json", {"action": "archive", **named}).status_code == 204
     assert api.post("/api/v2/campaigns.json", body(2)).status_code == 201
     assert api.post("/api/v2/campaign_actions.json", {"action": "restore", **named}).status_code == 409
+
+
+NAMED: dict[str, tuple[Table, dict[str, str]]] = {
+    "fields": (field, {"type": "text"}),
+    "globals": (global_value, {"value": "x"}),
+    "groups": (group, {}),
+    "labels": (label, {}),
+    "optins": (optin, {}),
+    "resthooks": (resthook, {}),
+}
+"""By path, the table, and what one needs beside its name."""
+
+
+@pytest.mark.parametrize("resource", NAMED)
+def test_a_workspace_names_250_records_of_each_kind(api: Api, resource: str) -> None:
+    table, more = NAMED[resource]
+    path, name = f"/api/v2/{resource}.json", "resthook" if table is resthook else "name"
+    assert api.post(path, {name: "first", **more}).status_code == 201
+    with api.database.writing() as tx:
+        first = tx.execute(table.select().order_by(table.c.id.desc()).limit(1)).mappings().one()
+        tx.execute(insert(table), [copy(first, number) for number in range(OBJECTS_PER_WORKSPACE - 2)])
+
+    answers = [api.post(path, {name: word, **more}).status_code for word in ("last", "one-more")]
+
+    assert answers == [201, 409]
+
+
+def copy(row: RowMapping, number: int) -> Made:
+    """A row like this one under a name of its own."""
+    own = {"uuid": new_uuid(), **dict.fromkeys(("name", "name_key", "key", "slug"), f"copy{number}")}
+    return {column: own.get(column, value) for column, value in row.items() if column != "id"}

@@ -2,9 +2,6 @@
 
 import pytest
 
-from persistence.database import Database
-from persistence.optins import create_optin
-from persistence.workspaces.records import Workspace
 from tests.api import Api
 
 PATH = "/api/v2/optins.json"
@@ -33,13 +30,6 @@ class TestCreateOptin:
         response = api.post(PATH, {"name": name})
 
         assert (response.status_code, list(response.json())) == (400, ["name"])
-
-    def test_the_workspace_holds_at_most_250_optins(self, api: Api, database: Database, workspace: Workspace) -> None:
-        with database.writing() as tx:
-            for number in range(250):
-                create_optin(tx, workspace.id, f"Opt-in {number}")
-
-        assert api.post(PATH, {"name": "One more"}).status_code == 409
 
 
 class TestChangeOptin:

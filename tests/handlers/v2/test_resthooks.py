@@ -50,13 +50,6 @@ class TestMakingResthooks:
             assert (response.status_code, list(response.json())) == (400, ["resthook"])
         assert api.results(PATH) == [made.json()]
 
-    def test_a_workspace_makes_at_most_250_by_hand(self, api: Api, database: Database, workspace: Workspace) -> None:
-        with database.writing() as tx:
-            for number in range(250):
-                ensure_resthook(tx, workspace.id, f"hook-{number}")
-
-        assert api.post(PATH, {"resthook": "one-more"}).status_code == 409
-
 
 class TestDeletingResthooks:
     def test_a_resthook_without_subscribers_is_deleted_with_its_events(
