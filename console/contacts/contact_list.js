@@ -60,8 +60,9 @@ function cellOf(column, contact, fields) {
 /** @param {string} column @param {FieldRecord[]} fields */
 const titleOf = (column, fields) => (column.startsWith("field:") ? fields.find(({ key }) => `field:${key}` === column)?.name : t(/** @type {any} */ (`contact.${column}`)));
 
-/** @param {{list: import("../shared/lists.js").List<Contact>, groups: Group[], fields: FieldRecord[], columns: string[], isFiltered: boolean, total: Total, who: Who, onBegun: (uuid: string) => void}} props */
-export function ContactList({ list, groups, fields, columns, isFiltered, total, who, onBegun }) {
+/** @param {{list: import("../shared/lists.js").List<Contact>, groups: Group[], fields: FieldRecord[], columns: string[], isFiltered: boolean, order: "" | "oldest" | "name" | "name_back",
+ *   onSort: (order: "name" | "name_back") => void, total: Total, who: Who, onBegun: (uuid: string) => void}} props */
+export function ContactList({ list, groups, fields, columns, isFiltered, order, onSort, total, who, onBegun }) {
   const [everyone, setEveryone] = useState(false);
   const shown = columns.filter((column) => titleOf(column, fields));
   const [chosen, setChosen] = useState(/** @type {Set<string>} */ (new Set()));
@@ -89,7 +90,9 @@ export function ContactList({ list, groups, fields, columns, isFiltered, total, 
           <tr>
             ${may("act_on_contacts") && html`<th class="narrow"><input type="checkbox" aria-label=${t("contacts.choose_all")} checked=${all}
               onChange=${() => (setEveryone(false), setChosen(all ? new Set() : new Set(list.items.map(({ uuid }) => uuid))))} /></th>`}
-            <th>${t("contact.name")}</th>
+            <th aria-sort=${order === "name" ? "ascending" : order === "name_back" ? "descending" : "none"}>
+              <button type="button" class="quiet sorting" title=${t(order === "name" ? "contacts.by_name_back" : "contacts.by_name")}
+                onClick=${() => onSort(order === "name" ? "name_back" : "name")}>${t("contact.name")} <span aria-hidden="true">${order === "name" ? "↑" : order === "name_back" ? "↓" : "↕"}</span></button></th>
             <th>${t("contact.address")}</th>
             ${shown.map((column) => html`<th key=${column}>${titleOf(column, fields)}</th>`)}
           </tr>

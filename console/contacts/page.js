@@ -18,8 +18,14 @@ import { completions, useQueryWords } from "../shared/query_words.js";
 import { Columns, ContactList, countText, useColumns } from "./contact_list.js";
 import { Jobs, whoMatch } from "./everyone.js";
 
-/** The order in which those come first that changed longest ago. */
-const OLDEST = "oldest";
+/** The orders of the list, as its address names them, and what the service calls them. */
+const ORDERS = /** @type {const} */ ({
+  "": { text: "contacts.newest_first", asked: {} },
+  oldest: { text: "contacts.oldest_first", asked: { reverse: "true" } },
+  name: { text: "contacts.by_name", asked: { sort: "name" } },
+  name_back: { text: "contacts.by_name_back", asked: { sort: "name", reverse: "true" } },
+});
+/** @typedef {keyof typeof ORDERS} Order */
 
 /** @param {{place: import("../shared/router.js").Place}} props */
 export default function Contacts({ place }) {
@@ -36,7 +42,9 @@ function ContactsPage({ query }) {
   const [counted, setCounted] = useState(0);
   const groups = useAll("groups", counted);
   useChanges(["contact"], () => setCounted((times) => times + 1));
-  const list = useList("contacts", { group: group || undefined, query: search || undefined, reverse: order === OLDEST ? "true" : undefined });
+  const sorted = /** @type {Order} */ (order in ORDERS ? order : "");
+  const sort = (/** @type {Order} */ chosen) => go(["contacts"], { ...query, order: chosen });
+  const list = useList("contacts", { group: group || undefined, query: search || undefined, ...ORDERS[sorted].asked });
   const total = useCount({ group: group || undefined, query: search || undefined }, counted);
   const words = useQueryWords();
   const fields = useAll("fields");
@@ -61,7 +69,7 @@ function ContactsPage({ query }) {
         <${Columns} columns=${columns} fields=${fields} onChange=${setColumns} />
         <${Menu} label=${t("act.more_actions")} items=${[
           may("write_group") && !!search && { text: t("contacts.save_search"), icon: "bookmark", onPick: () => setSaving(true) },
-          { text: t(order === OLDEST ? "contacts.newest_first" : "contacts.oldest_first"), icon: "clock", onPick: () => go(["contacts"], { ...query, order: order === OLDEST ? "" : OLDEST }) },
+          .../** @type {Order[]} */ (Object.keys(ORDERS)).map((name) => ({ text: t(ORDERS[name].text), checked: name === sorted, onPick: () => sort(name) })),
           may("list_contact_imports") && { text: t("imports.title"), icon: "plus", onPick: () => go(["contact_imports"]) },
           may("list_contact_doubles") && { text: t("doubles.title"), icon: "contacts", onPick: () => go(["contact_doubles"]) },
           may("list_exports") && { text: t("exports.title"), icon: "download", onPick: () => go(["exports"], { type: "contacts", group, query: search }) },
@@ -70,7 +78,7 @@ function ContactsPage({ query }) {
       </header>
       <${Jobs} begun=${begun} onEnd=${recount} />
       <${ContactList} key=${JSON.stringify([group, search, order])} list=${{ ...list, reload: recount }} groups=${groups} fields=${fields} columns=${columns} isFiltered=${!!(group || search)}
-        total=${total} who=${whoMatch(group, search)} onBegun=${setBegun} />
+        order=${sorted} onSort=${sort} total=${total} who=${whoMatch(group, search)} onBegun=${setBegun} />
       ${saving && html`<${SaveSearch} search=${search} onClose=${() => setSaving(false)} />`}
       ${adding && html`<${ContactDialog} groups=${groups} onClose=${() => setAdding(false)} onDone=${(/** @type {any} */ contact) => go(["contacts", contact.uuid])} />`}
     </main>

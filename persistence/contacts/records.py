@@ -14,12 +14,32 @@ from flows.urns import Urn
 from persistence.contacts.owners import find_urns, is_one_of, read_lookup
 from persistence.database import Transaction
 from persistence.errors import Refused
-from persistence.lists import Condition, ListQuery, ListSpec, Rule, equals, never, one_of, reversible, within
+from persistence.lists import (
+    Condition,
+    ListQuery,
+    ListSpec,
+    Rule,
+    Values,
+    equals,
+    never,
+    one_of,
+    reversible,
+    within,
+)
 from persistence.pages import Order
 from persistence.records import WORKSPACE, Document, Record, Related, Shown, optional
 from persistence.sql.columns import BigId, is_uuid
 from persistence.sql.names import find_called, find_ids, name_key
-from persistence.tables.contacts import BLOCKED, STOPPED, contact, contact_urn, field, group, group_membership
+from persistence.tables.contacts import (
+    BLOCKED,
+    STOPPED,
+    SortName,
+    contact,
+    contact_urn,
+    field,
+    group,
+    group_membership,
+)
 from persistence.tables.flows import FLOW_REF, flow
 
 MASKED_PATH = "********"
@@ -149,13 +169,21 @@ def _record(query: ListQuery) -> Record:
     return CONTACT_RECORDS[query.workspace.is_anonymous, query.is_agent]
 
 
+_BY_CHANGE = reversible(contact.c.modified_on, contact.c.id)
+_BY_NAME = {is_reversed: Order(SortName(contact.c.name), contact.c.id, is_reversed) for is_reversed in (False, True)}
+
+
+def _order_of(values: Values) -> Order:
+    return _BY_NAME[bool(values.get("reverse"))] if values.get("sort") == "name" else _BY_CHANGE(values)
+
+
 CONTACTS = ListSpec(
     contact,
     _record,
-    reversible(contact.c.modified_on, contact.c.id),
+    _order_of,
     source=contact.outerjoin(flow, flow.c.id == contact.c.current_flow_id),
     standing=only_deleted,
-    options=frozenset({"deleted", "reverse"}),
+    options=frozenset({"deleted", "reverse", "sort"}),
     is_followed=True,
     filters={
         "uuid": equals(contact.c.uuid),

@@ -13,6 +13,9 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
 )
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
 
 from persistence.sql.columns import (
     FOUND_BY,
@@ -33,6 +36,8 @@ from persistence.tables.policies import SET_UP, Audited, policy
 ACTIVE, BLOCKED, STOPPED, ARCHIVED = "active", "blocked", "stopped", "archived"
 FIELD_NAME_LENGTH = FIELD_KEY_LENGTH = 36
 FIELD_KEY = re.compile(r"[a-z][a-z0-9_]*\Z")
+
+SORTED_LENGTH, LAST_CHARACTER = 64, "\U0010ffff"
 
 INITIALIZING, EVALUATING, READY = "initializing", "evaluating", "ready"
 
@@ -76,6 +81,28 @@ contact = numbered_table(
 and `handling_attempts` how many leases in a row were not given back.
 `merged_into_id` is the contact that took over what a deleted one had. `answers_stopped_on` is since when it gets no
 automatic answers, because it and a flow answered each other in a circle."""
+
+
+class SortName(FunctionElement[str]):
+    """By what contacts are sorted by name: its beginning in the order of the characters, Latin letters of both cases
+    alike. Those without a name come last."""
+
+    type = String()
+    inherit_cache = True
+
+
+@compiles(SortName)
+def _sort_name(element: SortName, compiler: SQLCompiler, **options: Any) -> str:
+    # On PostgreSQL the order of the database's language would depend on the version of its library.
+    order = ' COLLATE "C"' if compiler.dialect.name == "postgresql" else ""
+    name = compiler.process(element.clauses, **options)
+    return f"lower(substr(coalesce({name}, '{LAST_CHARACTER}'), 1, {SORTED_LENGTH}){order})"
+
+
+Index(
+    "ix_contact_name",
+    *(contact.c.workspace_id, contact.c.is_deleted, SortName(contact.c.name), contact.c.id),
+)
 
 
 class ContactUrnColumns(OwnedColumns):

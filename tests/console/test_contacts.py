@@ -53,13 +53,22 @@ def test_a_query_is_completed_as_it_is_typed_and_a_wrong_one_says_what_is_wrong(
     expect(page.get_by_role("heading", name="No contact found")).to_be_visible()
 
 
-def test_those_that_changed_longest_ago_come_first_on_request(somebody: BrowserContext, clinic: Clinic) -> None:
+def test_contacts_are_sorted_by_their_last_change_or_by_name(somebody: BrowserContext, clinic: Clinic) -> None:
     page = sign_in(somebody, clinic, "viewer", place="contacts")
+    expect(page.get_by_role("columnheader", name="Name")).to_have_attribute("aria-sort", "none")
     page.get_by_role("button", name="More actions").click()
-    page.get_by_role("menuitem", name="Longest unchanged first").click()
-    oldest = clinic.service.get(CONTACTS, reverse="true")["results"][0]
-    expect(page.locator(f".who[href='#/contacts/{oldest['uuid']}']")).to_be_visible()
-    expect(page.locator(".who").first).to_have_attribute("href", f"#/contacts/{oldest['uuid']}")
+    page.get_by_role("menuitemradio", name="Longest unchanged first").click()
+    expect_first(page, clinic, reverse="true")
+    page.get_by_role("button", name="Name").click()
+    expect_first(page, clinic, sort="name")
+    page.get_by_role("button", name="Name").click()
+    expect_first(page, clinic, sort="name", reverse="true")
+    expect(page.get_by_role("columnheader", name="Name")).to_have_attribute("aria-sort", "descending")
+
+
+def expect_first(page: Page, clinic: Clinic, **asked: str) -> None:
+    first = clinic.service.get(CONTACTS, **asked)["results"][0]
+    expect(page.locator(".who").first).to_have_attribute("href", f"#/contacts/{first['uuid']}")
 
 
 def test_a_contact_is_made_edited_noted_and_blocked_and_smart_groups_count_along(

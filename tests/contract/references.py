@@ -150,7 +150,7 @@ PARAMETERS: Mapping[str, Forms] = {
     words(
         "after archive_type archived before call_type category count country cursor days deleted dependencies "
         "direction draft event fields folder geometry modified_after node number page page_size paths period query "
-        "responded result reverse role scheduled search status text type unread"
+        "responded result reverse role scheduled search sort status text type unread"
     ),
     NOTHING,
 )

@@ -49,6 +49,7 @@ WORDS = {
     "responded": ["true"],
     "reverse": ["true"],
     "scheduled": ["true", "false"],
+    "sort": ["name", "modified_on"],
 }
 """Parameters that are tried with more than the example of the contract."""
 

@@ -78,6 +78,17 @@ class TestListContacts:
         assert names(api) == ["Amina W.", "Bosco"]
         assert names(api, reverse="true") == ["Bosco", "Amina W."]
 
+    def test_contacts_sorted_by_name_come_in_the_order_of_letters_and_those_without_a_name_last(self, api: Api) -> None:
+        in_order = ["amina", "Amina B.", "Bosco", "bosco", "y" * 64, "Zoë", "Ékélé", "ﷺ" * 64]
+        for name in [None, *in_order[2:], *in_order[:2]]:
+            api.post(PATH, {"name": name})
+
+        # The page after each has a cursor of its own; names that differ in capitals come in the order they were made.
+        found = [each["name"] for each in api.all_results(PATH, sort="name", page_size=1)]
+        assert found == [*in_order, None]
+        assert names(api, sort="name", reverse="true") == found[::-1]
+        assert names(api, sort="name", query="name ~ bosco") == ["Bosco", "bosco"]
+
     @pytest.mark.parametrize("urn", ["tel:+250788000111", "tel:0788000111", "tel:250788000111", "TEL:0788 000 111"])
     def test_an_address_is_normalized_before_it_is_looked_for(self, api: Api, amina: str, bosco: str, urn: str) -> None:
         assert names(api, urn=urn) == ["Amina"]
