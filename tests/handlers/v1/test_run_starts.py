@@ -1,4 +1,4 @@
-"""`/api/v1/runs.json` over HTTP."""
+"""Runs that `POST /api/v1/runs.json` starts."""
 
 from typing import Any
 
@@ -15,10 +15,9 @@ from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.channel_rows import add_channel, add_contact, change_channel
 from tests.factories import make_named
-from tests.run_rows import NODE, add_flow, add_people, add_run, moment, status_counts, uuid_of
+from tests.run_rows import add_flow, add_people, add_run, status_counts, uuid_of
 
 PATH = "/api/v1/runs.json"
-OTHER_NODE = "c8f1a2b3-9f39-4d53-8f39-77a0f4a1a111"
 
 
 @pytest.fixture
@@ -34,143 +33,6 @@ def flow_uuid(database: Database, registration: int) -> str:
 @pytest.fixture
 def amina(database: Database, workspace: Workspace) -> int:
     return add_contact(database, workspace)
-
-
-def found(api: Api, **query: Any) -> list[int]:
-    return [record["run"] for record in api.results(PATH, **query)]
-
-
-def value(name: str, text: str, time: str) -> dict[str, Any]:
-    return {"name": name, "value": text, "category": "Yes", "node": NODE, "time": time, "input": f"I say {text}"}
-
-
-class TestListRuns:
-    def test_a_run_shows_results_oldest_first_and_what_was_said_at_each_step(
-        self, api: Api, database: Database, workspace: Workspace, registration: int, flow_uuid: str, amina: int
-    ) -> None:
-        later, earlier = "2026-03-02T08:11:00.000000Z", "2026-03-02T08:10:00.000000Z"
-        first, second = value("First", "yes", earlier), value("Second", "12", later)
-        run_id = add_run(
-            database,
-            workspace,
-            registration,
-            amina,
-            "expired",
-            results={"a": second, "b": first},
-            path=[{"node": NODE, "time": earlier}, {"node": OTHER_NODE, "time": later}],
-            visits=[
-                {"type": "R", "left_on": earlier, "results": [second, first]},
-                {"type": "A", "left_on": None, "results": []},
-            ],
-            expires_on=moment("2026-03-02T09:00:00+00:00"),
-            exited_on=moment("2026-03-02T09:00:00+00:00"),
-        )
-
-        (record,) = api.results(PATH)
-
-        shown = {"node": NODE, "category": "Yes"}
-        assert record == {
-            "run": run_id,
-            "flow_uuid": flow_uuid,
-            "flow": registration,
-            "contact": uuid_of(database, contact, amina),
-            "completed": False,
-            "values": [
-                shown | {"label": "First", "text": "I say yes", "value": "yes", "rule_value": "yes", "time": earlier},
-                shown | {"label": "Second", "text": "I say 12", "value": 12, "rule_value": "12", "time": later},
-            ],
-            "steps": [
-                {
-                    "node": NODE,
-                    "arrived_on": earlier,
-                    "type": "R",
-                    "left_on": earlier,
-                    "text": "I say yes",
-                    "value": "yes",
-                },
-                {"node": OTHER_NODE, "arrived_on": later, "type": "A", "left_on": None, "text": None, "value": None},
-            ],
-            "created_on": record["created_on"],
-            "modified_on": record["modified_on"],
-            "expires_on": "2026-03-02T09:00:00.000000Z",
-            "expired_on": "2026-03-02T09:00:00.000000Z",
-        }
-
-    @pytest.mark.parametrize(
-        ("text", "shown"),
-        [("12", 12), ("-1.5", -1.5), ("0", 0), ("007", "007"), ("+250788", "+250788"), ("1e5", "1e5"), ("", "")],
-    )
-    def test_only_plain_numbers_are_numbers(
-        self, api: Api, database: Database, workspace: Workspace, registration: int, amina: int, text: str, shown: Any
-    ) -> None:
-        add_run(
-            database,
-            workspace,
-            registration,
-            amina,
-            path=[{"node": NODE, "time": "2026-03-02T08:10:00.000000Z"}],
-            visits=[{"type": "R", "left_on": None, "results": [value("A", text, "2026-03-02T08:10:00.000000Z")]}],
-        )
-
-        assert api.results(PATH)[0]["values"][0]["value"] == shown
-
-    @pytest.mark.parametrize(("status", "completed"), [("completed", True), ("interrupted", False), ("waiting", False)])
-    def test_a_run_is_completed_when_its_contact_came_to_the_end(
-        self,
-        api: Api,
-        database: Database,
-        workspace: Workspace,
-        registration: int,
-        amina: int,
-        status: str,
-        completed: bool,
-    ) -> None:
-        add_run(database, workspace, registration, amina, status)
-
-        assert api.results(PATH)[0]["completed"] is completed
-
-    def test_filters_choose_and_combine(
-        self, api: Api, database: Database, workspace: Workspace, registration: int, flow_uuid: str, amina: int
-    ) -> None:
-        (other,) = add_people(database, workspace, 1)
-        survey = add_flow(database, workspace, "Survey")
-        runs = [
-            add_run(database, workspace, of, one)
-            for of, one in ((registration, amina), (survey, amina), (survey, other))
-        ]
-        first, second, third = runs
-        survey_uuid, amina_uuid = uuid_of(database, flow, survey), uuid_of(database, contact, amina)
-        group_uuid, _ = make_named(database, workspace, group, ["Reporters", "Nobody"])
-        api.post("/api/v1/contact_actions.json", {"contacts": [amina_uuid], "action": "add", "group_uuid": group_uuid})
-        changed = {record["run"]: record["modified_on"] for record in api.results(PATH)}
-
-        assert found(api, run=f"{first},{third}") == [third, first]
-        assert found(api, flow_uuid=survey_uuid) == [third, second]
-        assert found(api, flow_uuid=f"{survey_uuid},{flow_uuid}") == [third, second, first]
-        assert found(api, contact=amina_uuid) == [second, first]
-        assert found(api, group_uuids=group_uuid) == [second, first]
-        assert found(api, before=changed[second]) == [second, first]
-        assert found(api, after=changed[second]) == [third, second]
-        assert found(api, flow_uuid=survey_uuid, contact=amina_uuid) == [second]
-        assert found(api, flow_uuid=survey_uuid, group_uuids=group_uuid, after=changed[third]) == []
-        assert found(api, run=first, contact=uuid_of(database, contact, other)) == []
-
-    @pytest.mark.parametrize("name", ["flow_uuid", "contact", "group_uuids"])
-    @pytest.mark.parametrize("reference", ["11111111-2222-4333-8444-555555555555"])
-    def test_unknown_references_find_nothing(
-        self,
-        api: Api,
-        database: Database,
-        workspace: Workspace,
-        registration: int,
-        amina: int,
-        name: str,
-        reference: str,
-    ) -> None:
-        add_run(database, workspace, registration, amina)
-
-        assert found(api, **{name: reference}) == []
-        assert found(api, **{name: ""}) != []
 
 
 @pytest.fixture
