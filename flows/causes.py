@@ -147,6 +147,12 @@ class Resume(dict[str, Any]):
         return cls._make("dial", resumed_on, event=event)
 
     @classmethod
+    def callback(cls, body: str = "", *, resumed_on: datetime | None = None) -> Self:
+        """Another system called the address that it got from `@resume.url`, with this body."""
+        event = {"type": "callback_received", "callback": {"body": body}}
+        return cls._make("callback", resumed_on, event=event)
+
+    @classmethod
     def timeout(cls, *, resumed_on: datetime | None = None) -> Self:
         """The contact did not answer within the wait's timeout."""
         return cls._make("wait_timeout", resumed_on)

@@ -17,7 +17,7 @@ from flows.engine import Assets, EngineError, Options, ResumeError
 from flows.engine.events import Event
 from flows.engine.options import DEFAULT_OPTIONS
 from flows.environment import Environment
-from flows.simulation import DIAL, MESSAGE, SaidAnswers, Simulation, make_contact
+from flows.simulation import CALLBACK, DIAL, MESSAGE, SaidAnswers, Simulation, make_contact
 
 MOST_TESTS, MOST_STEPS = 200, 500
 """Of a flow, and of a test."""
@@ -29,7 +29,7 @@ BEGINS = range(1970, 2201)
 """Years in which a test can begin."""
 PARTS = {"name", "contact", "params", "at", "services", "steps", "then"}
 RESUMES = {"timeout": "wait_timeout", "expire": "wait_expiration"}
-STEPS = {"expect", "say", "attachments", "call", "pass", *RESUMES}
+STEPS = {"expect", "say", "attachments", "call", CALLBACK, "pass", *RESUMES}
 OUTCOMES = {"status", "name", "language", "results", "fields", "groups", "not_groups"}
 SERVICES = {"webhooks", "classifiers", "llm", "airtime", "email"}
 WRITTEN = ("msg_created", "ivr_created")
@@ -205,6 +205,8 @@ def _answer(simulation: Simulation, step: Mapping[str, Any]) -> Sequence[Event]:
             return simulation.answer(kind)
     if "call" in step:
         return simulation.answer(DIAL, step["call"])
+    if CALLBACK in step:
+        return simulation.answer(CALLBACK, step[CALLBACK])
     return simulation.answer(MESSAGE, step.get("say") or "", step.get("attachments") or ())
 
 
@@ -244,8 +246,8 @@ def _read_contact(given: object, place: str) -> Mapping[str, Any]:
 def _read_step(given: object, place: str) -> Mapping[str, Any]:
     step = _object(given, place, STEPS)
     if len(step) != 1 and set(step) != {"say", "attachments"}:
-        raise FlowTestError(f"{place} must be one of expect, say, timeout, expire, call and pass")
-    for part in ("say", "call"):
+        raise FlowTestError(f"{place} must be one of expect, say, timeout, expire, call, callback and pass")
+    for part in ("say", "call", CALLBACK):
         if part in step and not isinstance(step[part], str):
             raise FlowTestError(f"{place}.{part} must be a text: put it into quotes")
     seconds = step.get("pass", 0)

@@ -51,7 +51,9 @@ CHANNEL: dict[str, Any] = {
 }
 DEFAULT_NAME = "Ann Lee"
 UNDETERMINED = "und"
-MESSAGE, DIAL = "msg", "dial"
+MESSAGE, DIAL, CALLBACK = "msg", "dial", "callback"
+ADDRESS = "https://example.org/callbacks/"
+"""How addresses begin that nobody listens at."""
 CALL_SECONDS = 10
 NO_ANSWER = "nobody said what this service answers"
 
@@ -128,13 +130,15 @@ class Simulation:
         return cls(assets, clock, session, services, options), events
 
     def answer(self, kind: str, text: str = "", attachments: Sequence[str] = ()) -> Sequence[Event]:
-        """Continues by a resume of this kind: with a message, with how a call ended (`text`), or without anything.
-        Raises ResumeError.
+        """Continues by a resume of this kind: with a message, with how a call ended or the body of a callback
+        (`text`), or without anything. Raises ResumeError.
         """
         moment = write_moment(self.clock.now())
         given: dict[str, Any] = {"type": kind, "resumed_on": moment}
         if kind == DIAL:
             given["event"] = {"type": "dial_ended", "dial": {"status": text, "duration": CALL_SECONDS}}
+        elif kind == CALLBACK:
+            given["event"] = {"type": "callback_received", "callback": {"body": text}}
         elif kind == MESSAGE:
             given["event"] = self._write_message(text, attachments, moment)
         self.session, events = resume(
@@ -174,7 +178,7 @@ class SaidAnswers:
 
     def as_services(self) -> Services:
         """The services of the engine."""
-        return Services(webhook=self, email=self, classifier=self, llm=self, airtime=self)
+        return Services(webhook=self, email=self, classifier=self, llm=self, airtime=self, callbacks=self)
 
     def call(self, request: WebhookRequest) -> WebhookReply:
         """A response without headers; `{}` with status 200 if nothing is said."""
@@ -187,6 +191,10 @@ class SaidAnswers:
         got = f"HTTP/1.1 {status}\r\n\r\n{body.decode()}"
         sizes = len(sent.encode()), len(got.encode())
         return WebhookReply(status, sent, got, body, {}, request_bytes=sizes[0], response_bytes=sizes[1])
+
+    def address(self, contact_uuid: str, session_uuid: str, session_began_on: str, number: int) -> str:
+        """An address at which nobody listens."""
+        return f"{ADDRESS}{session_uuid}/{number}"
 
     def send(self, addresses: Sequence[str], subject: str, body: str) -> None:
         """Sends nothing; raises ServiceError if e-mail fails."""

@@ -4,7 +4,7 @@ import { writeToMatching } from "../broadcasts/write_to.js";
 import { Icon } from "../parts/icons.js";
 import { link } from "../shared/router.js";
 import { may } from "../shared/session.js";
-import { languageName, number, t, word } from "../shared/texts.js";
+import { duration, languageName, number, t, word } from "../shared/texts.js";
 import { html } from "../shared/ui.js";
 
 /**
@@ -32,8 +32,15 @@ const subject = ({ text, name, field, flow, groups, value }) => (text ? `“${te
 /** A line for each action, and for its question. @param {FlowNode} node */
 export function linesOf({ actions, router }) {
   const does = (actions ?? []).map((action) => (action.text ? subject(action) : [word("action", action.type), subject(action)].filter(Boolean).join(": ")));
-  const asks = router ? [router.wait ? t("flows.waits") : "", router.result_name ? t("flows.saves", { name: router.result_name }) : router.wait ? "" : `${router.operand ?? router.type}`].filter(Boolean) : [];
+  const asks = router ? [waitOf(router), router.result_name ? t("flows.saves", { name: router.result_name }) : router.wait ? "" : `${router.operand ?? router.type}`].filter(Boolean) : [];
   return [...does, ...asks];
+}
+
+/** What a node waits for; nothing if it does not wait. @param {any} router @returns {string} */
+function waitOf({ wait }) {
+  if (!wait?.pause) return wait ? t("flows.waits") : "";
+  if (wait.pause.ends_by === "callback") return t("flows.waits_for_callback");
+  return wait.pause.until ? t("flows.waits_until", { time: wait.pause.until }) : t("flows.waits_for_time", { time: duration(wait.timeout?.seconds ?? 0) });
 }
 
 /** All that a node does, with its categories and what leads to them. @param {FlowNode} node */
@@ -96,7 +103,7 @@ export function NodeContent({ definition, node, flow, counts, onOpen }) {
       <${Languages} definition=${definition} item=${action.uuid} />
     </section>`)}
     ${router && html`<section class="node-part">
-      <h4>${t(router.wait ? "flows.waits" : "flows.decides")}</h4>
+      <h4>${waitOf(router) || t("flows.decides")}</h4>
       <${Details} details=${[[t("flows.result"), router.result_name ?? ""], [t("flows.looks_at"), said(router.operand)], [t("flows.timeout"), router.wait?.timeout ? t("flows.seconds", { count: number(router.wait.timeout.seconds) }) : ""]]} />
       ${router.cases?.length > 0 && html`<ol class="cases">${router.cases.map((/** @type {any} */ each) => html`<li key=${each.uuid}><code dir="ltr">${caseText(each)}</code> <${Icon} name="forward" size=${12} /> <bdi>${categories.get(each.category_uuid)}</bdi>
         <${Languages} definition=${definition} item=${each.uuid} /></li>`)}</ol>`}

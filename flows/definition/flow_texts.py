@@ -115,6 +115,8 @@ def _list_templates_of_router(flow: Flow, node: Node, router: Router) -> Iterato
         yield from _list_translations(flow, case.uuid, "arguments", place)
     if router.wait:
         yield from _make_texts([router.wait.phone], Place(node.uuid, field="router.wait.phone"))
+        if router.wait.pause:
+            yield from _make_texts([router.wait.pause.until], Place(node.uuid, field="router.wait.pause.until"))
 
 
 def read_objects(value: object) -> list[Mapping[str, Any]]:

@@ -50,8 +50,20 @@ class Timeout:
 
 
 @dataclass(frozen=True, slots=True)
+class Pause:
+    """What alone ends a wait, instead of a message: a `time`, or a `callback` from outside. `until`, a template, is a
+    time of day or a moment; without it a time is as long as the wait's timeout.
+    """
+
+    ends_by: str
+    until: str
+
+
+@dataclass(frozen=True, slots=True)
 class Wait:
-    """A wait pauses the session; `phone` (a template) and the two limits belong to `dial` waits."""
+    """A wait pauses the session; `phone` (a template) and the two limits belong to `dial` waits. `pause` is our own
+    addition to the format: whoever does not know it waits for a message or the timeout.
+    """
 
     type: str
     timeout: Timeout | None
@@ -59,6 +71,7 @@ class Wait:
     phone: str
     dial_limit_seconds: int
     call_limit_seconds: int
+    pause: Pause | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from flows.definition.errors import DefinitionError
 from flows.definition.fields import NAME_LENGTH, CheckFailed
 from flows.definition.localization import FIRST_WITH_LIMITS, check_localization, cut_translations
 from flows.definition.migrating import NEWEST, OLDEST, Version, migrate, newer_version, read_version
-from flows.definition.model import Action, Case, Category, Exit, Flow, Node, Router, Timeout, Wait
+from flows.definition.model import Action, Case, Category, Exit, Flow, Node, Pause, Router, Timeout, Wait
 from flows.definition.raw_parts import OBJECT, NewUuid, is_larger, is_uuid
 from flows.definition.references import Resolve, relink
 from flows.expressions.functions import find_function
@@ -30,8 +30,11 @@ FIRST_WITH_LANGUAGE = (13, 2, 0)
 MOST_UI_BYTES = 262_144
 DIAL_SECONDS, CALL_SECONDS = 60, 7200
 ROUTERS = {"random": (), "switch": ("operand", "cases", "default_category_uuid")}
-WAITS = {"dial": ("phone", "dial_limit_seconds", "call_limit_seconds"), "msg": ("timeout", "hint")}
+WAITS = {"dial": ("phone", "dial_limit_seconds", "call_limit_seconds"), "msg": ("timeout", "hint", "pause")}
 """Types of routers and waits, with the properties of each beside those that all have."""
+PAUSES = {"callback": (), "time": ("until",)}
+"""What ends a pause, with the properties of each; an addition of this service to the format."""
+TEMPLATE_LENGTH = 1000
 HINTS, MOST_TERMINATORS = {"audio", "digits", "image", "location", "video"}, 8
 
 # Names could be longer before; the migration to this version cuts them.
@@ -215,10 +218,22 @@ class _FlowReader:
             type=kind,
             timeout=None if timeout is None else self._timeout(timeout, known),
             hint=self._hint(given.get("hint")),
-            phone=self._text(given, "phone", 1000, "router.wait.", required=kind == "dial"),
+            phone=self._text(given, "phone", TEMPLATE_LENGTH, "router.wait.", required=kind == "dial"),
             dial_limit_seconds=self._integer(given, "dial_limit_seconds", DIAL_SECONDS, "router.wait."),
             call_limit_seconds=self._integer(given, "call_limit_seconds", CALL_SECONDS, "router.wait."),
+            pause=None if given.get("pause") is None else self._pause(given, flow_type),
         )
+
+    def _pause(self, wait: Mapping[str, Any], flow_type: str) -> Pause:
+        given, field = wait["pause"], "router.wait.pause"
+        if not isinstance(given, OBJECT) or not _is_one_of(given.get("ends_by"), PAUSES):
+            kind = given.get("ends_by") if isinstance(given, OBJECT) else given
+            raise self.fail(f"{told(kind)} ends no pause; there are {_listed(PAUSES)}", f"{field}.ends_by")
+        if wait["type"] != "msg" or flow_type != "messaging":
+            raise self.fail("a pause is a wait of type msg in a flow of type messaging", field)
+        if given["ends_by"] == "time" and wait.get("timeout") is None:
+            raise self.fail("a pause for a time needs a timeout: its seconds, and by which category it ends", field)
+        return Pause(given["ends_by"], self._text(given, "until", TEMPLATE_LENGTH, f"{field}.", required=False))
 
     def _hint(self, given: object) -> Mapping[str, Any] | None:
         if given is None:

@@ -55,6 +55,8 @@ def _find_places(flow: JsonObject) -> Iterator[tuple[JsonObject, str]]:
         wait = router.get("wait")
         if isinstance(wait, dict):
             yield wait, "phone"
+            if isinstance(wait.get("pause"), dict):
+                yield wait["pause"], "until"
     for case in list_cases(flow):
         yield case, "arguments"
 

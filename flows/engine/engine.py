@@ -20,6 +20,7 @@ from flows.engine.errors import ContactError, ResumeError, TriggerError
 from flows.engine.events import EventLog
 from flows.engine.input_schemas import ANYTHING, RESUME, TRIGGER, find_mismatch
 from flows.engine.options import DEFAULT_OPTIONS, Options
+from flows.engine.pauses import CALLBACK, begin_pause, read_callback
 from flows.engine.services import NO_SERVICES, Services
 from flows.engine.sprint import PushedFlow, Sprint
 from flows.engine.state import ACTIVE, COMPLETED, EXPIRED, FAILED, INTERRUPTED, WAITING, Run, Session, Step
@@ -31,7 +32,7 @@ TRIGGER_TYPES = ("campaign", "channel", "chat", "call", "flow_action", "manual",
 KEYWORD_MATCHES = ("first_word", "only_word")
 _NEEDED = {"flow_action": ("run_summary",), "ticket": ("ticket",)}
 
-RESUME_TYPES = ("msg", "dial", "wait_timeout", "wait_expiration")
+RESUME_TYPES = ("msg", "dial", "wait_timeout", "wait_expiration", CALLBACK)
 DIAL_STATUSES = ("answered", "no_answer", "busy", "failed")
 _EARLY_NAMES = {"run_expiration": "wait_expiration"}
 
@@ -91,9 +92,9 @@ def resume(
 ) -> tuple[Session, list[AnyEvent]]:
     """Continues a waiting session and runs it until it waits again or ends.
 
-    `resume` is made by `Resume` or has `type` (msg, dial, wait_timeout, wait_expiration), `resumed_on`, and for
-    messages and dials an `event` with the `msg` or `dial`. The given session is not changed. A new `contact` or
-    `environment` replaces the session's. If it raises ResumeError, nothing has happened.
+    `resume` is made by `Resume` or has `type` (msg, dial, callback, wait_timeout, wait_expiration), `resumed_on`, and
+    for the first three an `event` with the `msg`, `dial` or `callback`. The given session is not changed. A new
+    `contact` or `environment` replaces the session's. If it raises ResumeError, nothing has happened.
 
     Example: `session, events = resume(session, Resume.message("Yes"), assets=assets)`.
     """
@@ -251,7 +252,7 @@ def read_resume(resume: Mapping[str, Any]) -> dict[str, Any]:
     if kind not in RESUME_TYPES:
         raise ResumeError(f"{kind!r} is not a type of resume")
     part = (resume.get("event") or {}).get(kind) or resume.get(kind)
-    if kind in ("msg", "dial") and not isinstance(part, Mapping):
+    if kind in ("msg", "dial", CALLBACK) and not isinstance(part, Mapping):
         raise ResumeError(f"field 'event.{kind}' is required")
     if kind == "dial" and isinstance(part, Mapping) and part.get("status") not in DIAL_STATUSES:
         raise ResumeError(f"{part.get('status')!r} is not how a call can end")
@@ -309,9 +310,14 @@ def _wake(sprint: Sprint) -> None:
     if node.router is None or node.router.wait is None:
         return sprint.fail_session("Can't resume from node without a router or wait")
     kind = sprint.resume["type"]
-    if not accepts(node.router.wait, kind):
-        raise ResumeError(f"a wait for {node.router.wait.type} cannot be resumed by {kind}")
+    wait = node.router.wait
+    if not accepts(wait, kind):
+        awaited = wait.pause.ends_by if wait.pause else wait.type
+        raise ResumeError(f"a wait for {awaited} cannot be resumed by {kind}")
     session.sprints += 1
+    if session.pause:
+        session.callbacks += session.pause == CALLBACK
+        session.pause, session.pause_ended_on = "", sprint.now()
     session.status = ACTIVE
     apply_resume(sprint, run)
     if run.status != EXPIRED:
@@ -329,7 +335,10 @@ def _choose_exit(visit: Visit, kind: str) -> Choice:
     if kind == "wait_expiration":
         return Choice("")
     timeout = router.wait.timeout if kind == "wait_timeout" else None
-    return leave_step(visit, route_timeout(visit, router, timeout.category_uuid) if timeout else route(visit, router))
+    if timeout is not None:
+        return leave_step(visit, route_timeout(visit, router, timeout.category_uuid))
+    extra = read_callback(visit.sprint.resume or {}) if kind == CALLBACK else None
+    return leave_step(visit, route(visit, router, extra))
 
 
 def _finish(sprint: Sprint) -> tuple[Session, list[AnyEvent]]:
@@ -423,7 +432,8 @@ def _visit(sprint: Sprint, run: Run, node: Node) -> tuple[Ending, Departure]:
             return Ending.FAILED, Departure()
     if sprint.pushed is not None:
         return Ending.LEAVES, Departure(node)
-    if node.router is not None and node.router.wait is not None and begin_wait(visit, node.router.wait):
+    wait = node.router.wait if node.router is not None else None
+    if wait is not None and (begin_pause if wait.pause else begin_wait)(visit, wait):
         run.status = WAITING
         sprint.session.status = WAITING
         return Ending.WAITS, Departure()

@@ -69,12 +69,14 @@ MESSAGE: Schema = {
     "payload": EachValue(ANYTHING),
 }
 DIAL: Schema = {"status": str, "duration": NUMBER}
+CALLBACK: Schema = {"body": str}
 CALL: Schema = {"uuid": str, "urn": str, "channel": REFERENCE}
 EVENT: Schema = {
     **dict.fromkeys(("uuid", "type", "created_on", "ticket_uuid"), str),
     **dict.fromkeys(("campaign", "channel", "optin"), REFERENCE),
     "msg": MESSAGE,
     "dial": DIAL,
+    "callback": CALLBACK,
     "ticket": TICKET,
     "params": EachValue(ANYTHING),
 }
@@ -110,6 +112,7 @@ RESUME: Schema = {
     "event": EVENT,
     "msg": MESSAGE,
     "dial": DIAL,
+    "callback": CALLBACK,
     "contact": CONTACT,
     "environment": ENVIRONMENT,
 }
@@ -144,6 +147,9 @@ SESSION: Schema = {
     "input": {**MESSAGE, "type": str, "created_on": str},
     "runs": [Required(RUN)],
     "sprints": int,
+    "pause": str,
+    "callbacks": int,
+    "pause_ended_on": str,
 }
 
 # One level more than allowed, so that the reader of places can report the error.

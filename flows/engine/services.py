@@ -132,6 +132,13 @@ class SendableService(Protocol):
         """Why a message cannot be sent, as a reason code, or an empty string if it can."""
 
 
+class CallbackService(Protocol):
+    """Gives addresses at which others end a wait for a callback, each once."""
+
+    def address(self, contact_uuid: str, session_uuid: str, session_began_on: str, number: int) -> str:
+        """The URL that ends the wait with this number, from 0 on, of a session; always the same one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Services:
     """The services of a host; `prompts` are the named LLM prompts, with `{{ .arg1 }}` and so on for arguments."""
@@ -143,6 +150,7 @@ class Services:
     airtime: AirtimeService | None = None
     urns: UrnService | None = None
     sendable: SendableService | None = None
+    callbacks: CallbackService | None = None
     prompts: Mapping[str, str] = field(default_factory=dict)
 
 

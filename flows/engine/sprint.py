@@ -87,6 +87,13 @@ class Sprint:
         """The current time in the form of state and events."""
         return write_moment(self.clock.now())
 
+    def address_callback(self) -> str:
+        """The URL that ends the session's next wait for a callback; empty if the host gives none."""
+        service, session = self.services.callbacks, self.session
+        if service is None:
+            return ""
+        return service.address(session.contact.uuid, session.uuid, session.created_on, session.callbacks)
+
     def edit_contact(self) -> ContactEditor:
         """An editor for the session's contact."""
         return ContactEditor(

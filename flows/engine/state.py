@@ -13,7 +13,7 @@ from flows.engine.input_schemas import SESSION, Required, find_mismatch
 from flows.engine.options import GENERATIONS
 from flows.environment import Environment, EnvironmentSettingError
 
-STAMP = 1
+STAMP = 2
 """The version of the stored form; to be raised whenever it changes."""
 
 WAITING = "waiting"
@@ -162,7 +162,8 @@ class Run:
 class Session:
     """A session of one contact, started by one trigger. `trigger`, `call` and `input` are plain data: what started it,
     its phone call, and the last message. `environment` is the workspace's; while the session runs, the contact's own
-    settings override it.
+    settings override it. `pause` says what ends the present wait if that is not a message (flows.engine.pauses), and
+    `callbacks` how many waits for a callback have ended, and `pause_ended_on` when the last pause ended.
     """
 
     uuid: str
@@ -177,6 +178,9 @@ class Session:
     input: Mapping[str, Any] | None = None
     runs: list[Run] = field(default_factory=list)
     sprints: int = 0
+    pause: str = ""
+    callbacks: int = 0
+    pause_ended_on: str = ""
     segments: list[dict[str, Any]] = field(default_factory=list, compare=False)
 
     @classmethod
@@ -217,6 +221,9 @@ class Session:
                 source.get("input"),
                 [Run.from_json(run) for run in source.get("runs") or ()],
                 int(source.get("sprints") or 0),
+                source.get("pause") or "",
+                int(source.get("callbacks") or 0),
+                source.get("pause_ended_on") or "",
             )
         except (EnvironmentSettingError, ContactError) as error:
             raise SessionStateError(f"session cannot be read: {error}") from error
@@ -236,7 +243,9 @@ class Session:
             "runs": [run.to_json() for run in self.runs],
             "sprints": self.sprints,
         }
-        return {**written, **_present(call=self.call, input=self.input)}
+        optional = _present(call=self.call, input=self.input, pause=self.pause, callbacks=self.callbacks)
+        optional |= _present(pause_ended_on=self.pause_ended_on)
+        return {**written, **optional}
 
     def copy(self) -> Self:
         """A session that can be changed without changing this one."""

@@ -8,7 +8,6 @@ Decides by which exit a node is left (flow format, routers).
 """
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from decimal import Decimal
@@ -23,7 +22,7 @@ from flows.engine.modifiers.editor import ContactEditor
 from flows.engine.services import ServiceError
 from flows.engine.sprint import Sprint
 from flows.engine.state import Result, Run
-from flows.expressions.conversions import to_text
+from flows.expressions.conversions import ESCAPED_NUL, to_text
 from flows.expressions.evaluation import Budget, Evaluation, ExpressionError, ExpressionTooComplexError
 from flows.expressions.functions import find_function
 from flows.expressions.functions.registry import Outcome
@@ -51,7 +50,6 @@ MINUTES_PER_DAY = 24 * 60
 _DEFAULT_EXPIRATION_MINUTES = {"messaging": 3 * MINUTES_PER_DAY, "voice": 5}
 
 RANDOM = "random"
-ESCAPED_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 
 class Visit:
@@ -92,6 +90,7 @@ class Visit:
                 sprint.options,
                 sprint.resume,
                 partial(read_webhook, sprint, self.run),
+                sprint.address_callback if sprint.services.callbacks else None,
             )
         return build_context(self._source)
 
@@ -262,7 +261,7 @@ def accepts(wait: Wait, resume_type: str) -> bool:
         return resume_type == "dial"
     if resume_type == "wait_timeout":
         return wait.timeout is not None
-    return resume_type in ("msg", "wait_expiration")
+    return resume_type in ("wait_expiration", "msg" if wait.pause is None else wait.pause.ends_by)
 
 
 class Choice(NamedTuple):
@@ -278,8 +277,8 @@ class _Match(NamedTuple):
     extra: Any = None
 
 
-def route(visit: Visit, router: Router) -> Choice:
-    """Evaluates a router and saves its result."""
+def route(visit: Visit, router: Router, extra: Any = None) -> Choice:
+    """Evaluates a router and saves its result, with `extra` if its test has none."""
     if router.type == RANDOM:
         return _route_randomly(visit, router)
     operand = _evaluate_operand(visit, router.operand)
@@ -287,7 +286,7 @@ def route(visit: Visit, router: Router) -> Choice:
     match = _find_match(visit, router, operand) or _default_match(visit, router, operand, operand_text)
     if match is None:
         return Choice("", operand_text)
-    return _leave(visit, router, match, operand_text)
+    return _leave(visit, router, match if match.extra is not None else match._replace(extra=extra), operand_text)
 
 
 def route_timeout(visit: Visit, router: Router, category_uuid: str) -> Choice:

@@ -9,9 +9,8 @@ from urllib.parse import quote, urlsplit
 
 from flows.definition.action_types import FAILURE, SUCCESS
 from flows.engine.services import WebhookReply, WebhookRequest
-from flows.engine.visit import ESCAPED_NUL, Visit, describe_webhook, to_plain
-from flows.expressions.conversions import read_json
-from flows.expressions.evaluation import ExpressionError, ExpressionTooComplexError
+from flows.engine.visit import Visit, describe_webhook, to_plain
+from flows.expressions.conversions import read_document
 from flows.expressions.templates import cut_text
 from flows.expressions.values import Property, Value, XObject
 from flows.header_values import CONTROL_CHARACTER
@@ -128,12 +127,7 @@ def read_body(reply: WebhookReply) -> Value:
     """The JSON of a response with any content type; None if it is not JSON or was cut off."""
     if not reply.status_code or reply.is_oversized:
         return None
-    # NUL cannot be stored or sent.
-    text = ESCAPED_NUL.sub(r"\1", _clean(reply.body.decode("utf-8", "replace")))
-    try:
-        return read_json(text)
-    except (ExpressionError, ExpressionTooComplexError):
-        return None
+    return read_document(reply.body.decode("utf-8", "replace"))
 
 
 def log_call(visit: Visit, outcome: CallOutcome) -> None:

@@ -59,6 +59,23 @@ class DialWait(EventBase):
     expires_on: str
 
 
+class TimeWait(EventBase):
+    """The session waits for a time: until a moment, or for as long as a timeout."""
+
+    type: Literal["time_wait"]
+    until: NotRequired[str]
+    timeout_seconds: NotRequired[int]
+    expires_on: NotRequired[str]
+
+
+class CallbackWait(EventBase):
+    """The session waits until another system calls the address that it got."""
+
+    type: Literal["callback_wait"]
+    timeout_seconds: NotRequired[int]
+    expires_on: NotRequired[str]
+
+
 class WaitTimedOut(EventBase):
     """Generation 13: the contact did not answer in time."""
 
@@ -137,6 +154,8 @@ RunEvent: TypeAlias = (
     | RunExpired
     | MsgWait
     | DialWait
+    | TimeWait
+    | CallbackWait
     | WaitTimedOut
     | DialEnded
     | RunResultChanged

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 from flows.dates import parse_date, parse_datetime, parse_time
 from flows.expressions import decimals
 from flows.expressions.decimals import check_range
-from flows.expressions.evaluation import OUT_OF_RANGE, Budget, Evaluation, ExpressionError
+from flows.expressions.evaluation import OUT_OF_RANGE, Budget, Evaluation, ExpressionError, ExpressionTooComplexError
 from flows.expressions.rendering import VALUE_NESTING_LIMIT, check_depth, render
 from flows.expressions.values import Value, XArray, XError, XFunction, XObject, describe
 from flows.layouts import format_with_layout
@@ -30,6 +30,7 @@ INDENT = "  "
 
 CHARACTERS_PER_UNIT = 2
 _DEFAULT_PROPERTY = "__default__"
+ESCAPED_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 
 
@@ -201,6 +202,14 @@ def format_value(evaluation: Evaluation, value: Value, depth: int = 0) -> str:
         pairs = [(name, format_value(evaluation, item, depth + 1)) for name, item in value.items()]
         return _format_object(pairs, evaluation)
     return _format_simple(evaluation, value)
+
+
+def read_document(text: str) -> Value:
+    """The JSON that somebody else sent, without NUL, which cannot be stored or sent; None for anything else."""
+    try:
+        return read_json(ESCAPED_NUL.sub(r"\1", text.replace("\0", "")))
+    except (ExpressionError, ExpressionTooComplexError):
+        return None
 
 
 def read_json(text: str, budget: Budget | None = None) -> Value:

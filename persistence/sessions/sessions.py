@@ -3,7 +3,7 @@ message, for a timeout, for its expiration.
 
 Timeout and expiration count from when the last message of the sprint was sent or failed: nobody can answer a question
 before. They are stored as if it had been sent at once, and set anew when they come and the question had not left by
-then (`count_anew`). So sending a message costs nothing more.
+then (`count_anew`). So sending a message costs nothing more. A wait until a moment counts from that moment.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -30,7 +30,7 @@ _insert_sessions = insert_rows(
     flow_session,
     (
         *("uuid", "workspace_id", "contact_id", "session_type", "created_on", "status", "state", "current_flow_id"),
-        *("sprint_count", "modified_on", "timeout_on", "expires_on", "ended_on"),
+        *("sprint_count", "modified_on", "timeout_on", "expires_on", "ended_on", "counted_from"),
     ),
     (flow_session.c.id, flow_session.c.uuid),
     as_text=("state",),
@@ -56,6 +56,7 @@ class SessionState(NamedTuple):
     timeout_on: datetime | None = None
     expires_on: datetime | None = None
     ended_on: datetime | None = None
+    counted_from: datetime | None = None
 
     def values(self, now: datetime) -> dict[str, Any]:
         """What is stored of it, whether it is new or not."""
@@ -69,6 +70,7 @@ class SessionState(NamedTuple):
             "timeout_on": self.timeout_on if is_waiting else None,
             "expires_on": self.expires_on if is_waiting else None,
             "ended_on": self.ended_on,
+            "counted_from": self.counted_from if is_waiting else None,
         }
 
 

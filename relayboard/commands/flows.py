@@ -92,8 +92,14 @@ def run_archive(options: Options) -> None:
 
 
 def run_check(options: Options) -> int:
-    """Prints each issue with its place; returns 1 if there are any."""
-    found = _check(options)
+    """Prints each issue with its place; returns 1 if there are any. What other programs do not know is only told."""
+    from relayboard.flow_tools.files import as_export, read_document, tell_pauses
+
+    document = read_document(options.file)
+    found = _check(options, document)
+    if not any(each.finding.is_fatal for each in found):
+        for told in tell_pauses(as_export(document)):
+            print(f"relayboard: {options.file}: {told}", file=sys.stderr)
     if options.json:
         print_line([each.to_json() for each in found])
     else:
@@ -214,11 +220,9 @@ def run_test(options: Options) -> int:
     return 1 if any(each.failures for each in played) else 0
 
 
-def _check(options: Options) -> "Sequence[FoundInFlow]":
-    from relayboard.flow_tools.files import read_document
+def _check(options: Options, document: object) -> "Sequence[FoundInFlow]":
     from relayboard.flow_tools.trial import empty_database, open_new_workspace, try_import
 
-    document = read_document(options.file)
     if options.workspace is None:
         with empty_database() as database:
             return try_import(database, open_new_workspace, document)

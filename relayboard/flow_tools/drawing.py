@@ -7,8 +7,9 @@ from itertools import pairwise
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from flows.definition import Flow, Node, Router
+from flows.definition import Flow, Node, Router, Wait
 from flows.definition.action_types import draw_action
+from flows.engine.pauses import CALLBACK
 from relayboard.flow_tools.layered_layout import Layout, Point, Way, lay_out
 
 BOX_WIDTH = 250.0
@@ -186,9 +187,19 @@ def _summarize_router(router: Router) -> list[str]:
     lines: list[str] = []
     if router.wait is not None and router.wait.type == "dial":
         lines.append(f"Dial {router.wait.phone}")
+    elif router.wait is not None and router.wait.pause is not None:
+        lines.append(_summarize_pause(router.wait))
     elif router.wait is not None:
         timeout = router.wait.timeout
         lines.append(f"Wait for an answer, {timeout.seconds} s" if timeout else "Wait for an answer")
     name = f" → {router.result_name}" if router.result_name else ""
     lines.append(f"Split by chance{name}" if router.type == "random" else f"Split on {router.operand}{name}")
     return lines
+
+
+def _summarize_pause(wait: Wait) -> str:
+    assert wait.pause is not None
+    limit = f"{wait.timeout.seconds} s" if wait.timeout else ""
+    if wait.pause.ends_by == CALLBACK:
+        return f"Wait for a callback, {limit}" if limit else "Wait for a callback"
+    return f"Wait until {wait.pause.until}" if wait.pause.until else f"Wait {limit}"

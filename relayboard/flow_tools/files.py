@@ -5,7 +5,7 @@ which has a YAML file for each flow with its tests, and `workspace.yaml` with wh
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -221,3 +221,12 @@ def _lower_tests(flow: Mapping[str, Any]) -> dict[str, Any]:
 
 def _write(document: Mapping[str, Any]) -> str:
     return yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=LONGEST_LINE)
+
+
+def tell_pauses(content: ExportFile) -> Iterator[str]:
+    """A sentence for each pause of the flows, which other programs of the format do not know."""
+    for definition in content.flows:
+        for node in load(definition).nodes:
+            if node.router is not None and node.router.wait is not None and node.router.wait.pause is not None:
+                known = "here a message does not end its wait; elsewhere one does (docs/flows.md)"
+                yield f"{definition.get('name')}, node {node.uuid}: {known}"

@@ -15,7 +15,7 @@ from flows.definition.exports import ExportFile, Named, list_needs
 from flows.engine.assets import DEFAULT_TOPIC
 from flows.engine.events import Event
 from flows.flow_tests import FlowTestError, play_test, read_tests
-from flows.simulation import CHANNEL, DIAL, MESSAGE, Simulation
+from flows.simulation import CALLBACK, CHANNEL, DIAL, MESSAGE, Simulation
 from persistence.contacts.urns import environment_of
 from persistence.database import Transaction
 from persistence.flows.assets import load_asset_rows
@@ -25,6 +25,7 @@ from relayboard.refusal import CommandFailed
 
 _KINDS = {"classifier": "classifiers", "llm": "llms", "optin": "optins", "ticketer": "ticketers", "topic": "topics"}
 COMMANDS = {"/timeout": "wait_timeout", "/expire": "wait_expiration"}
+CALL = "/callback"
 
 LENT = ("fields", "groups", "globals", "users", "labels", "topics")
 
@@ -99,6 +100,8 @@ def answer_line(simulation: Simulation, line: str) -> Sequence[Event]:
     word = line.strip().lower()
     if word in COMMANDS:
         return simulation.answer(COMMANDS[word])
+    if line.strip().split(" ", 1)[0].lower() == CALL:
+        return simulation.answer(CALLBACK, line.strip()[len(CALL) :].strip())
     if simulation.waits_for_call:
         return simulation.answer(DIAL, word)
     return simulation.answer(MESSAGE, line)
@@ -155,11 +158,23 @@ def _describe_msg_wait(event: Event) -> str:
     return f"  · waits for {seconds} seconds, /timeout lets them pass" if seconds else ""
 
 
+def _describe_time_wait(event: Event) -> str:
+    how_long = f"until {event['until']}" if event.get("until") else f"for {event['timeout_seconds']} seconds"
+    return f"  · pauses {how_long}, /timeout lets them pass"
+
+
+def _describe_callback_wait(event: Event) -> str:
+    seconds = event.get("timeout_seconds")
+    passing = f"; for {seconds} seconds, /timeout lets them pass" if seconds else ""
+    return f"  · waits for a callback: type {CALL} and what it brings{passing}"
+
+
 def _describe_dial_wait(event: Event) -> str:
     return f"  · calls {event['urn']}: type answered, no_answer, busy or failed"
 
 
 _DESCRIPTIONS = {
+    "callback_wait": _describe_callback_wait,
     "contact_field_changed": _describe_field,
     "contact_groups_changed": _describe_groups,
     "contact_language_changed": lambda event: f"  · language: {event['language']}",
@@ -176,6 +191,7 @@ _DESCRIPTIONS = {
     "run_result_changed": _describe_result,
     "run_started": _describe_run,
     "session_triggered": lambda event: f"  · starts others in {event['flow']['name']}",
+    "time_wait": _describe_time_wait,
     "ticket_opened": lambda event: f"  · ticket: {(event['ticket'].get('topic') or {}).get('name', '')}",
     "warning": _describe_problem,
 }

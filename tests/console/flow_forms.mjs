@@ -104,6 +104,22 @@ for (const from of splits) {
   }
 }
 
+assert.deepEqual(Object.keys(parts.pauses), ["callback", "time"], "a pause without a form");
+for (const from of ["none", "msg", "switch", "random", "time", "callback"]) {
+  for (const to of ["time", "callback", "msg"]) {
+    const begun = changing.setSplit(flowOf("messaging", nodeOf()), nodeOf(), from, parts);
+    let definition = changing.setSplit(begun, only(begun), to, parts);
+    assert.equal(changing.splitOf(only(definition)), to);
+    made.push(definition);
+    if (to !== "time") continue;
+    definition = changing.setPauseEnd(definition, only(definition), { until: "08:00" });
+    made.push(definition);
+    assert.deepEqual(only(definition).router.wait.pause, { ends_by: "time", until: "08:00" });
+    definition = changing.setPauseEnd(definition, only(definition), { seconds: 60 });
+    assert.deepEqual([only(definition).router.wait.pause, only(definition).router.wait.timeout.seconds], [{ ends_by: "time" }, 60]);
+  }
+}
+
 const waiting = changing.setSplit(flowOf("messaging", nodeOf()), nodeOf(), "msg", parts);
 for (const [type, told] of Object.entries(parts.tests)) {
   let definition = changing.addCase(waiting, only(waiting), "has_text", parts);

@@ -35,7 +35,7 @@ def words_of_the_engine() -> dict[str, set[str]]:
     fields = [(name, field) for each in actions.values() for name, field in each["fields"].items()]
     return {
         "flow_palette": set(parts["palette"]),
-        "flow_split": {"none", *parts["routers"], *parts["waits"]},
+        "flow_split": {"none", *parts["routers"], *parts["waits"], *parts["pauses"]},
         "flow_tests": {"text", "number", "date", "place", "other"},
         "flow_test": set(parts["tests"]),
         "flow_argument": {argument["name"] for each in parts["tests"].values() for argument in each} | {"more"},

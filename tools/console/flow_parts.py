@@ -16,7 +16,7 @@ from uuid import UUID, uuid5
 from flows.clock import SYSTEM_CLOCK
 from flows.definition.action_types import FLOW_TYPES, PALETTE, ActionType, action_types
 from flows.definition.fields import NAME_LENGTH, Field, text
-from flows.definition.reading import CALL_SECONDS, DIAL_SECONDS, HINTS, ROUTERS, WAITS, read_flow
+from flows.definition.reading import CALL_SECONDS, DIAL_SECONDS, HINTS, PAUSES, ROUTERS, WAITS, read_flow
 from flows.engine import Assets
 from flows.engine.context import RUN_ROOTS
 from flows.expressions.functions.registry import FUNCTIONS, IMPLEMENTATIONS
@@ -38,6 +38,7 @@ def list_parts() -> dict[str, Any]:
         "actions": {name: describe_action(kind) for name, kind in action_types().items()},
         "routers": {name: list(properties) for name, properties in ROUTERS.items()},
         "waits": {name: list(properties) for name, properties in WAITS.items()},
+        "pauses": {name: list(properties) for name, properties in PAUSES.items()},
         "hints": sorted(HINTS),
         "dial": {"dial_limit_seconds": DIAL_SECONDS, "call_limit_seconds": CALL_SECONDS},
         "tests": {name: describe_test(IMPLEMENTATIONS[name]) for name in sorted(FUNCTIONS) if is_test(name)},

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import takewhile
-from typing import Any
+from typing import Any, NamedTuple
 
 from flows.clock import parse_moment
 from flows.engine import Event
@@ -59,8 +59,10 @@ RESTHOOK_CALLED = "resthook_called"
 OF_RESTHOOKS = (RESTHOOK_CALLED, "webhook_called")
 ACCEPTING = range(200, 300)
 OF_FLOW_EVENTS = ("flow_event_made",)
-WAITS = ("msg_wait", "dial_wait")
+PAUSES = ("time_wait", "callback_wait")
+WAITS = ("msg_wait", "dial_wait", *PAUSES)
 LONGEST_SESSION = timedelta(days=30)
+"""Since it began or its last pause ended; pauses themselves have a limit of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,15 +219,24 @@ def record_flow_events(recording: Recording, events: Sequence[SprintEvent]) -> N
             )
 
 
-def read_ends(
-    events: Sequence[Event], *, now: datetime, created_on: datetime
-) -> tuple[datetime | None, datetime | None]:
-    """When the wait at the end of a sprint times out (None: never) and when it expires, at most 30 days after the
-    session began."""
+class Ends(NamedTuple):
+    """When a wait times out (None: never), when it expires, and from when both count (None: from when it began)."""
+
+    timeout_on: datetime | None = None
+    expires_on: datetime | None = None
+    counted_from: datetime | None = None
+
+
+def read_ends(events: Sequence[Event], *, now: datetime, began_on: datetime) -> Ends:
+    """When the wait at the end of a sprint ends, by itself or with its session, which counts as begun then. A moment
+    until which it lasts stays, however late messages leave: it counts from itself.
+    """
     wait = next((event for event in reversed(events) if event["type"] in WAITS), {})
-    timeout, expires_on = wait.get("timeout_seconds"), parse_moment(wait.get("expires_on") or "")
-    longest = created_on + LONGEST_SESSION
-    return now + timedelta(seconds=int(timeout)) if timeout else None, min(expires_on or longest, longest)
+    timeout, until = wait.get("timeout_seconds"), parse_moment(wait.get("until") or "")
+    longest = began_on + LONGEST_SESSION
+    expires_on = parse_moment(wait.get("expires_on") or "") or longest
+    ends_on = now + timedelta(seconds=int(timeout)) if timeout else until
+    return Ends(ends_on, expires_on if wait.get("type") in PAUSES else min(expires_on, longest), until)
 
 
 def _note(delta: ContactDelta, each: SprintEvent) -> None:

@@ -28,7 +28,7 @@ from persistence.sessions.sessions import (
 from persistence.sql.columns import new_uuid
 from persistence.workspaces.records import Workspace
 from worker.flows.asset_cache import DatabaseAssets
-from worker.flows.effects import TYPES, Recording, carry_out, has_messages_alone, read_ends
+from worker.flows.effects import TYPES, Ends, Recording, carry_out, has_messages_alone, read_ends
 from worker.flows.sprints import Outcome, SprintEvent, first_flow, flows_of_events
 
 BACKGROUND = "messaging_background"
@@ -163,9 +163,9 @@ def _state(tx: Transaction, outcome: Outcome, assets: DatabaseAssets) -> Session
     session = _session(outcome)
     waiting = session.waiting_run
     created_on = parse_moment(session.created_on) or tx.now
-    timeout_on = expires_on = None
-    if session.status == WAITING:
-        timeout_on, expires_on = read_ends(outcome.events, now=tx.now, created_on=created_on)
+    began_on = parse_moment(session.pause_ended_on) or created_on
+    is_waiting = session.status == WAITING
+    ends = read_ends(outcome.events, now=tx.now, began_on=began_on) if is_waiting else Ends()
     return SessionState(
         uuid=session.uuid,
         contact_id=outcome.task.contact_id,
@@ -176,8 +176,9 @@ def _state(tx: Transaction, outcome: Outcome, assets: DatabaseAssets) -> Session
         sprint_count=session.sprints,
         created_on=created_on,
         ended_on=None if session.status == WAITING else tx.now,
-        timeout_on=timeout_on,
-        expires_on=expires_on,
+        timeout_on=ends.timeout_on,
+        expires_on=ends.expires_on,
+        counted_from=ends.counted_from,
     )
 
 

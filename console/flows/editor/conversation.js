@@ -4,7 +4,7 @@
  * @typedef {import("./model.js").Definition} Definition
  * @typedef {import("./model.js").FlowNode} FlowNode
  * @typedef {import("../../shared/contract.js").Written<"simulations">} Played
- * @typedef {{type: "msg" | "dial" | "wait_timeout" | "wait_expiration", text?: string, status?: "answered" | "no_answer" | "busy" | "failed"}} Said
+ * @typedef {{type: "msg" | "dial" | "callback" | "wait_timeout" | "wait_expiration", text?: string, status?: "answered" | "no_answer" | "busy" | "failed"}} Said
  * @typedef {{said: Said | null, played: Played}} Turn the first one begins the conversation
  * @typedef {Record<string, any>} Event
  * @typedef {{name: string, contact?: Record<string, any>, services?: Record<string, any>, steps: Record<string, any>[], then: Record<string, any>}} FlowTest
@@ -12,7 +12,7 @@
 
 const WRITTEN = ["msg_created", "ivr_created"];
 /** What says nothing to people: the conversation shows it already, or it concerns the engine. */
-const UNSAID = [...WRITTEN, "msg_received", "msg_wait", "dial_wait", "dial_ended", "run_ended", "run_expired", "wait_timed_out", "contact_last_seen_changed", "contact_refreshed", "environment_refreshed", "flow_event_made"];
+const UNSAID = [...WRITTEN, "msg_received", "msg_wait", "dial_wait", "time_wait", "callback_wait", "dial_ended", "run_ended", "run_expired", "wait_timed_out", "contact_last_seen_changed", "contact_refreshed", "environment_refreshed", "flow_event_made"];
 const PROBLEMS = ["error", "failure", "warning"];
 
 /**
@@ -75,7 +75,7 @@ export function makeTest(name, turns, contact, services) {
 }
 
 /** @param {Said} said */
-const stepOf = ({ type, text, status }) => (type === "msg" ? { say: text ?? "" } : type === "dial" ? { call: status } : type === "wait_timeout" ? { timeout: true } : { expire: true });
+const stepOf = ({ type, text, status }) => (type === "msg" ? { say: text ?? "" } : type === "dial" ? { call: status } : type === "callback" ? { callback: text ?? "" } : type === "wait_timeout" ? { timeout: true } : { expire: true });
 
 /** What was changed by the end: only that belongs to a test. @param {Turn[]} turns @param {Played} last */
 function outcomeOf(turns, last) {

@@ -12,6 +12,7 @@ import { freeName, newUuid, plainNode, resultKey, resultNames } from "./model.js
 /** Names of categories as all editors of the format give them. */
 const [ALL, OTHER] = ["All Responses", "Other"];
 const isVoice = (/** @type {string} */ type) => type === "voice";
+const isMessaging = (/** @type {string} */ type) => type === "messaging";
 const isCalling = (/** @type {string} */ type) => type !== "messaging_offline";
 
 /** @param {import("./model.js").Action} action */
@@ -60,6 +61,22 @@ const KINDS = [
     ui: "wait_for_response",
     isFor: (type) => type !== "messaging_background",
     make: (definition) => deciding({ wait: { type: "msg", ...(isVoice(String(definition.type)) ? { hint: { type: "digits" } } : {}) }, result_name: freeName(t("flow_editor.result_1"), resultNames(definition)), operand: "@input.text", otherwise: ALL }),
+  },
+  {
+    kind: "wait_for_time",
+    ui: "wait_for_response",
+    isFor: isMessaging,
+    make: () => {
+      const node = deciding({ operand: "@input.text", otherwise: "Continue" });
+      const timeout = { seconds: 3600, category_uuid: node.router.default_category_uuid };
+      return { ...node, router: { ...node.router, wait: { type: "msg", timeout, pause: { ends_by: "time" } } } };
+    },
+  },
+  {
+    kind: "wait_for_callback",
+    ui: "wait_for_response",
+    isFor: isMessaging,
+    make: (definition) => deciding({ wait: { type: "msg", pause: { ends_by: "callback" } }, result_name: freeName(t("flow_editor.result_1"), resultNames(definition)), operand: "@resume.body", otherwise: ALL }),
   },
   { kind: "set_contact_field", ui: "execute_actions", make: () => acting({ type: "set_contact_field", field: { key: "", name: "" }, value: "" }) },
   { kind: "add_contact_groups", ui: "execute_actions", make: () => acting({ type: "add_contact_groups", groups: [] }) },

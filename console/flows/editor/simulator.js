@@ -130,7 +130,7 @@ function Phone({ turns }) {
 }
 
 /** @param {Said} said */
-const toldOf = ({ type, text, status }) => (type === "msg" ? text : type === "dial" ? word("call_end", status ?? "") : t(type === "wait_timeout" ? "simulator.time_out" : "simulator.expire"));
+const toldOf = ({ type, text, status }) => (type === "msg" ? text : type === "dial" ? word("call_end", status ?? "") : type === "callback" ? [t("simulator.callback"), text].filter(Boolean).join(": ") : t(type === "wait_timeout" ? "simulator.time_out" : "simulator.expire"));
 
 /** The contact and the results after a step. @param {{played: import("./conversation.js").Played}} props */
 function State({ played }) {
@@ -152,16 +152,21 @@ function Answer({ played, waiting, isBusy, onSay }) {
   useEffect(() => field.current?.focus(), []);
   const replies = messagesOf(played).at(-1)?.replies ?? [];
   const isCall = played.events.some(({ type }) => type === "dial_wait");
-  const hasTimeout = played.events.some(({ timeout_seconds: seconds }) => seconds) || waiting?.router?.wait?.timeout;
+  const isPause = played.events.some(({ type }) => type === "time_wait");
+  const type = played.events.some((event) => event.type === "callback_wait") ? "callback" : "msg";
+  const asked = t(type === "callback" ? "simulator.brings" : "simulator.answer");
+  const hasTimeout = isPause || played.events.some(({ timeout_seconds: seconds }) => seconds) || waiting?.router?.wait?.timeout;
   return html`
-    <form class="simulator-answer" onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), onSay({ type: "msg", text }))}>
+    <form class="simulator-answer" onSubmit=${(/** @type {Event} */ event) => (event.preventDefault(), onSay({ type, text }))}>
       ${replies.length > 0 && html`<p class="buttons">${replies.map((reply) => html`<button key=${reply} type="button" disabled=${isBusy} onClick=${() => onSay({ type: "msg", text: reply })}><bdi>${reply}</bdi></button>`)}</p>`}
       ${isCall
         ? html`<p class="buttons">${ENDS_OF_CALLS.map((status) => html`<button key=${status} type="button" disabled=${isBusy} onClick=${() => onSay({ type: "dial", status })}>${word("call_end", status)}</button>`)}</p>`
-        : html`<div class="with-button"><input ref=${field} aria-label=${t("simulator.answer")} placeholder=${t("simulator.answer")} autocomplete="off" maxlength="4096" dir="auto" value=${text} onInput=${(/** @type {any} */ { target }) => setText(target.value)} />
-            <button type="submit" class="primary" disabled=${isBusy}>${t("act.send")}</button></div>`}
+        : isPause
+        ? html`<p class="help" role="status">${t("simulator.pauses")}</p>`
+        : html`<div class="with-button"><input ref=${field} aria-label=${asked} placeholder=${asked} autocomplete="off" maxlength="4096" dir="auto" value=${text} onInput=${(/** @type {any} */ { target }) => setText(target.value)} />
+            <button type="submit" class="primary" disabled=${isBusy}>${t(type === "callback" ? "simulator.callback" : "act.send")}</button></div>`}
       <p class="buttons">
-        ${hasTimeout && html`<button type="button" class="quiet" disabled=${isBusy} onClick=${() => onSay({ type: "wait_timeout" })}><${Icon} name="clock" size=${16} /> ${t("simulator.time_out")}</button>`}
+        ${hasTimeout && html`<button type="button" class="quiet" disabled=${isBusy} onClick=${() => onSay({ type: "wait_timeout" })}><${Icon} name="clock" size=${16} /> ${t(isPause ? "simulator.pass" : "simulator.time_out")}</button>`}
         <button type="button" class="quiet" disabled=${isBusy} onClick=${() => onSay({ type: "wait_expiration" })}><${Icon} name="stop" size=${16} /> ${t("simulator.expire")}</button>
       </p>
     </form>

@@ -182,7 +182,9 @@ _URNS = Shape({scheme: partial(_first_urn, scheme) for scheme in SCHEMES if sche
 
 @dataclass(slots=True)
 class ContextSource:
-    """A run and its current node. `read_webhook` returns the last call, possibly with more than is stored."""
+    """A run and its current node. `read_webhook` returns the last call, possibly with more than is stored,
+    `address_callback` the URL that ends the next wait for a callback.
+    """
 
     session: Session
     run: Run
@@ -192,6 +194,7 @@ class ContextSource:
     options: Options
     resume: Mapping[str, Any] | None
     read_webhook: Callable[[], Value]
+    address_callback: Callable[[], str] | None = None
     own_contact: ContactSource = field(init=False)
 
     def __post_init__(self) -> None:

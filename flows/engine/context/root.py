@@ -28,6 +28,7 @@ from flows.engine.context.run_context import (
     run_value,
 )
 from flows.engine.state import Result
+from flows.expressions.conversions import read_document
 from flows.expressions.rendering import render_json
 from flows.expressions.values import Deprecated, Getter, Property, Shape, Value, XArray, XObject, XRecord, to_value
 from flows.words import snakify
@@ -73,10 +74,17 @@ def trigger_value(source: ContextSource) -> XObject:
 
 
 def _resume_value(source: ContextSource) -> Value:
+    """`@resume`: what ended the last wait. `url`, which also sprints that were not resumed have, is where others end
+    the next wait for a callback."""
+    url: dict[str, Property] = {} if source.address_callback is None else {"url": source.address_callback}
     if source.resume is None:
-        return None
-    dial = (source.resume.get("event") or source.resume).get("dial")
-    properties: dict[str, Property] = {"type": str(source.resume.get("type", "")), "dial": None}
+        return XObject({"type": "", "dial": None, **url}) if url else None
+    event = source.resume.get("event") or source.resume
+    dial = event.get("dial")
+    properties: dict[str, Property] = {"type": str(source.resume.get("type", "")), "dial": None, **url}
+    if source.resume.get("type") == "callback":
+        body = str((event.get("callback") or {}).get("body") or "")
+        properties |= {"body": body, "json": lambda: read_document(body)}
     if isinstance(dial, Mapping):
         properties["dial"] = XObject(
             {"status": str(dial.get("status", "")), "duration": Decimal(str(dial.get("duration") or 0))}

@@ -19,6 +19,7 @@ from persistence.sql.columns import new_uuid
 from persistence.workspaces.records import Workspace
 from relayboard.cli import main
 from relayboard.flow_tools.files import read_document, write_folder
+from testbed.flow_rows import ask, definition, node, uuid_of
 from tests.definition_files import REGISTRATION, bring_in, make_definition, make_file, say, tested
 
 Command = Callable[..., tuple[int, str, str]]
@@ -234,6 +235,29 @@ class TestRun:
     def test_waits_can_time_out(self, flow: Command) -> None:
         _, out, _ = flow("run", str(REGISTRATION), typed="Bob\n/timeout\n")
         assert out.endswith("(No Response)\n  · completed\n")
+
+    def test_pauses_are_told_where_the_file_is_checked_and_passed_where_it_is_run(
+        self, flow: Command, tmp_path: Path
+    ) -> None:
+        hour = ask("hour", {}, "call", timeout=(3600, "call"))
+        call = ask("call", {}, "end")
+        hour["router"]["wait"]["pause"] = {"ends_by": "time"}
+        call["router"]["wait"]["pause"] = {"ends_by": "callback"}
+        path = write(
+            tmp_path,
+            definition(
+                "Pauses", [hour, call, node("end", [{**say("Paid: @resume.json.paid"), "uuid": uuid_of("paid")}])]
+            ),
+        )
+
+        checked, _, told = flow("check", path)
+        _, out, _ = flow("run", path, typed='Hello\n/timeout\n/callback {"paid": 12}\n')
+
+        assert (checked, told.count("a message does not end its wait")) == (0, 2)
+        assert "< Paid: 12\n" in out
+        steps = [{"timeout": True}, {"callback": '{"paid": 12}'}, {"expect": ["Paid: 12"]}]
+        tested = {**json.loads(Path(path).read_text()), "_ui": {"tests": [{"name": "Pays", "steps": steps}]}}
+        assert flow("test", write(tmp_path, tested))[:2] == (0, "ok      Pauses: Pays\n")
 
     def test_what_a_wait_does_not_accept_is_said_and_the_session_goes_on(self, flow: Command) -> None:
         status, out, err = flow("run", str(REGISTRATION), typed="/timeout\nBob\n")

@@ -19,12 +19,19 @@ import { shown, stored } from "./values.js";
 const ALL = "All Responses";
 const OTHER = "Other";
 const NO_RESPONSE = "No Response";
+/** Our own name for the only way on from a pause for a time. */
+const CONTINUE = "Continue";
 const [SUCCESS, FAILURE, COMPLETE, EXPIRED] = ["Success", "Failure", "Complete", "Expired"];
 const BUCKET = "Bucket";
 const LEAST_BUCKETS = 2;
 const LONGEST_NAME = 64;
 export const ANSWER = "@input.text";
 export const GROUPS = "@contact.groups";
+/** What a callback brings. */
+export const BROUGHT = "@resume.body";
+const FIRST_PAUSE_S = 3600;
+/** What programs without pauses wait for, where the moment is not known before. */
+const ELSEWHERE_S = 86_400;
 const DIALED = '@(default(resume.dial.status, ""))';
 /** @type {[string, string][]} How a call can end, as the engine says and as categories say. */
 const DIAL_ENDS = [["answered", "Answered"], ["no_answer", "No Answer"], ["busy", "Busy"]];
@@ -81,13 +88,13 @@ export function removeItem(definition, node, action, name, field, at) {
 
 // Routers
 
-/** How a node goes on: `none`, a wait (`msg`, `dial`), `switch`, `random`, or the type of a router that forms do not know. @param {FlowNode} node @returns {string} */
-export const splitOf = ({ router }) => (!router ? "none" : (router.type === "switch" && router.wait ? router.wait.type : router.type));
+/** How a node goes on: `none`, a wait (`msg`, `dial`), a pause (`time`, `callback`), `switch`, `random`, or the type of a router that forms do not know. @param {FlowNode} node @returns {string} */
+export const splitOf = ({ router }) => (!router ? "none" : (router.type === "switch" && router.wait ? router.wait.pause?.ends_by ?? router.wait.type : router.type));
 
 /** The kind of a node, as `_ui` calls it. @param {FlowNode} node */
 export function kindOf(node) {
   const split = splitOf(node);
-  if (split !== "switch") return { none: "execute_actions", msg: "wait_for_response", dial: "wait_for_dial", random: "split_by_random" }[split] ?? split;
+  if (split !== "switch") return { none: "execute_actions", msg: "wait_for_response", time: "wait_for_response", callback: "wait_for_response", dial: "wait_for_dial", random: "split_by_random" }[split] ?? split;
   if (node.router.operand === GROUPS) return "split_by_groups";
   const action = outcomeOf(node);
   return action ? KINDS_OF_OUTCOMES[action.type] : "split_by_expression";
@@ -131,17 +138,34 @@ export function setSplit(definition, node, split, parts) {
   const { router } = node;
   if (split === "random") return setRandom(definition, node);
   if (split === "dial") return setDial(definition, node, parts);
-  const isKept = router && ["msg", "switch"].includes(splitOf(node));
-  const wait = split === "msg" ? { wait: { type: "msg" } } : {};
+  if (split === "time") return setPause(definition, node);
+  const isKept = router && ["msg", "switch", "callback"].includes(splitOf(node));
+  const wait = split === "msg" ? { wait: { type: "msg" } } : split === "callback" ? { wait: { type: "msg", pause: { ends_by: split } } } : {};
+  const [asked, other] = split === "callback" ? [BROUGHT, ANSWER] : [ANSWER, BROUGHT];
   if (isKept) {
-    const { wait: old, ...rest } = router;
+    const { wait: old, ...rest } = { ...router, operand: router.operand === other ? asked : router.operand };
     const untimed = old?.timeout ? withoutCategory(rest, node.exits, old.timeout.category_uuid) : { router: rest, exits: node.exits };
     return route(definition, node, { ...untimed.router, ...wait }, untimed.exits);
   }
   const exits = node.exits.slice(0, 1);
   const all = newCategory(ALL, exits[0].uuid);
-  const named = router?.result_name ? { result_name: router.result_name } : split === "msg" ? { result_name: freeName("Result 1", resultNames(definition)) } : {};
-  return route(definition, node, { type: "switch", operand: ANSWER, ...wait, ...named, cases: [], categories: [all], default_category_uuid: all.uuid }, exits);
+  const named = router?.result_name ? { result_name: router.result_name } : ["msg", "callback"].includes(split) ? { result_name: freeName("Result 1", resultNames(definition)) } : {};
+  return route(definition, node, { type: "switch", operand: asked, ...wait, ...named, cases: [], categories: [all], default_category_uuid: all.uuid }, exits);
+}
+
+/** A node that waits for a time has one way on. @param {Definition} definition @param {FlowNode} node */
+function setPause(definition, node) {
+  const exits = node.exits.slice(0, 1);
+  const over = newCategory(CONTINUE, exits[0].uuid);
+  const wait = { type: "msg", timeout: { seconds: FIRST_PAUSE_S, category_uuid: over.uuid }, pause: { ends_by: "time" } };
+  return route(definition, node, { type: "switch", operand: ANSWER, wait, cases: [], categories: [over], default_category_uuid: over.uuid }, exits);
+}
+
+/** How long a pause lasts, or the time until which it does. @param {Definition} definition @param {FlowNode} node @param {{seconds?: number, until?: string}} said */
+export function setPauseEnd(definition, node, { seconds, until }) {
+  const { timeout, pause: { until: _, ...pause } } = node.router.wait;
+  const lasts = until === undefined ? seconds ?? FIRST_PAUSE_S : ELSEWHERE_S;
+  return setWait(definition, node, { timeout: { ...timeout, seconds: lasts }, pause: { ...pause, ...(until === undefined ? {} : { until }) } });
 }
 
 /** @param {Definition} definition @param {FlowNode} node */

@@ -1,4 +1,4 @@
-/** How a step goes on: not at all, with an answer, by tests of something, at random, or by how a call ends. */
+/** How a step goes on: not at all, with an answer, after a time, with a callback, by tests of something, at random, or by how a call ends. */
 
 import { Icon } from "../../../parts/icons.js";
 import { Menu } from "../../../parts/menu.js";
@@ -6,7 +6,7 @@ import { Field } from "../../../parts/small.js";
 import { languageName, number, t, word } from "../../../shared/texts.js";
 import { html } from "../../../shared/ui.js";
 import { resultKey, resultNames } from "../model.js";
-import { addBucket, addCase, ANSWER, GROUPS, hasOutcome, moveCase, nameCategory, nameCategoryOfCase, removeBucket, removeCase, setCase, setOperand, setRouterParts, setSplit, setTest, setTimeLimit, setWait, splitByOutcome, splitOf } from "./changing.js";
+import { addBucket, addCase, ANSWER, BROUGHT, GROUPS, hasOutcome, moveCase, nameCategory, nameCategoryOfCase, removeBucket, removeCase, setCase, setOperand, setPauseEnd, setRouterParts, setSplit, setTest, setTimeLimit, setWait, splitByOutcome, splitOf } from "./changing.js";
 import { ExpressionInput } from "./expression_input.js";
 import { RemoveButton, Unknown, useAssets } from "./inputs.js";
 import { label, say } from "./parts.js";
@@ -29,6 +29,7 @@ const FAMILIES = /** @type {[string, RegExp][]} */ ([["number", /^has_number/], 
 /** Units of how long a wait lasts, in seconds, the longest first. */
 const UNITS = /** @type {[string, number][]} */ ([["day", 86_400], ["hour", 3600], ["minute", 60], ["second", 1]]);
 const FIRST_LIMIT_S = 300;
+const FIRST_HOUR = "08:00";
 
 const changed = () => label("flow_change.split");
 
@@ -38,7 +39,8 @@ export function RouterForm({ form, issues }) {
   const split = splitOf(node);
   const isVoice = definition.type === "voice";
   const isQuiet = definition.type === "messaging_background";
-  const splits = ["none", ...(isQuiet ? [] : ["msg"]), ...Object.keys(parts.routers).sort().reverse(), ...(isVoice ? ["dial"] : [])];
+  const pauses = definition.type === "messaging" ? Object.keys(parts.pauses).sort().reverse() : [];
+  const splits = ["none", ...(isQuiet ? [] : ["msg"]), ...pauses, ...Object.keys(parts.routers).sort().reverse(), ...(isVoice ? ["dial"] : [])];
   const isKnown = splits.includes(split);
   const outcomes = split === "none" ? (node.actions ?? []).filter((action) => hasOutcome(action, parts)) : [];
   return html`<section class="router-form" aria-label=${say("flow_form.then")}>
@@ -49,7 +51,8 @@ export function RouterForm({ form, issues }) {
       </select><//>
     ${outcomes.map((action) => html`<p key=${action.uuid}><button type="button" onClick=${() => change(splitByOutcome(definition, node, action, parts), changed())}>${say("flow_form.by_outcome", { name: word("action", action.type) })}</button></p>`)}
     ${isKnown && split === "random" && html`<${Buckets} form=${form} />`}
-    ${isKnown && ["msg", "switch", "dial"].includes(split) && html`<${Tests} form=${form} split=${split} />`}
+    ${isKnown && split === "time" && html`<${Pause} form=${form} />`}
+    ${isKnown && ["msg", "callback", "switch", "dial"].includes(split) && html`<${Tests} form=${form} split=${split} />`}
     ${issues.map(({ field, language, message }) => html`<p key=${field + language + message} class="problem" dir="auto">${language && `${languageName(language)}: `}${message}</p>`)}
     ${node.router && html`<${Unknown} value=${isKnown ? Object.fromEntries(Object.entries(node.router).filter(([name]) => !KNOWN.includes(name))) : node.router} />`}
   </section>`;
@@ -64,26 +67,28 @@ function Tests({ form, split }) {
   const type = (/** @type {string} */ typed, /** @type {string} */ field, /** @type {Record<string, unknown>} */ said) => change(setRouterParts(definition, node, said), changed(), `${node.uuid}-${field}`);
   return html`
     ${split === "dial" && html`<${Dial} form=${form} />`}
-    ${split === "switch" && html`<${Operand} form=${form} />`}
+    ${split === "callback" && html`<p class="help">${say("flow_form.callback_help")} <code dir="ltr">@resume.url</code></p>`}
+    ${["switch", "callback"].includes(split) && html`<${Operand} form=${form} split=${split} />`}
     <ol class="rows cases-form" aria-label=${say("flow_form.tests")}>${cases.map((each, at) => html`<${CaseForm} key=${each.uuid ?? at} form=${form} test=${each} at=${at} />`)}</ol>
     <p class="row-buttons"><button type="button" onClick=${() => change(addCase(definition, node, router.operand === GROUPS ? FIRST_GROUP_TEST : FIRST_TEST, parts), changed())}><${Icon} name="plus" size=${16} /> ${say("flow_form.add_test")}</button></p>
     ${last && html`<${Field} id="form-default" label=${say(cases.length > 0 ? "flow_form.otherwise" : "flow_form.any_answer")}><${CategoryInput} id="form-default" value=${last.name} onName=${(/** @type {string} */ name) => change(nameCategory(definition, node, last.uuid, name), changed())} /><//>`}
-    ${split === "msg" && html`<${TimeLimit} form=${form} />`}
+    ${["msg", "callback"].includes(split) && html`<${TimeLimit} form=${form} />`}
     <${Field} id="form-result" label=${say("flow_form.result")} help=${router.result_name ? `@results.${resultKey(router.result_name)}` : ""}>
       <input id="form-result" type="text" dir="auto" maxlength=${LONGEST_NAME} value=${router.result_name ?? ""} onInput=${(/** @type {any} */ { target }) => type(target.value, "result", { result_name: target.value || undefined })} /><//>
-    ${split !== "switch" && html`<details open=${split === "msg" && router.operand !== ANSWER}><summary>${say("flow_form.more")}</summary><${Operand} form=${form} />${split === "msg" && html`<${Hint} form=${form} />`}</details>`}
+    ${["msg", "dial"].includes(split) && html`<details open=${split === "msg" && router.operand !== ANSWER}><summary>${say("flow_form.more")}</summary><${Operand} form=${form} split=${split} />${split === "msg" && html`<${Hint} form=${form} />`}</details>`}
     <${Unknown} value=${Object.fromEntries(Object.entries(router.wait ?? {}).filter(([name]) => name !== "type" && !(parts.waits[router.wait.type] ?? []).includes(name)))} />`;
 
 }
 
-/** What is looked at: often the answer, a field or a result; or any expression. @param {{form: Form}} props */
-function Operand({ form }) {
+/** What is looked at: often the answer, a field or a result; or any expression. @param {{form: Form, split: string}} props */
+function Operand({ form, split }) {
   const { definition, node, names, change } = form;
   const { router } = node;
   const fields = (form.workspace.fields ?? []).map(({ key, name }) => ({ value: `@fields.${key}`, text: `${t("resource.fields")}: ${name}` }));
   const results = resultNames(definition).map((name) => ({ value: `@results.${resultKey(name)}`, text: `${t("flows.result")}: ${name}` }));
   const own = PROPERTIES.map((name) => ({ value: `@contact.${name}`, text: `${t("resource.contacts")}: ${word("flow_property", name)}` }));
-  const known = [{ value: ANSWER, text: say("flow_form.answer") }, { value: GROUPS, text: say("flow_form.groups") }, ...own, ...fields, ...results];
+  const first = split === "callback" ? { value: BROUGHT, text: say("flow_form.brought") } : { value: ANSWER, text: say("flow_form.answer") };
+  const known = [first, { value: GROUPS, text: say("flow_form.groups") }, ...own, ...fields, ...results];
   const isKnown = known.some(({ value }) => value === router.operand);
   const set = (/** @type {string} */ value, /** @type {string} */ field = "") => change(setOperand(definition, node, value), changed(), field);
   return html`<${Field} id="form-looks-at" label=${t("flows.looks_at")}>
@@ -171,6 +176,20 @@ function TimeLimit({ form }) {
     ${timeout && html`<div class="rows"><${Duration} id="form-limit" label=${say("flow_form.time_limit")} seconds=${timeout.seconds} onSeconds=${(/** @type {number} */ seconds) => set(seconds, `${node.uuid}-limit`)} />
       ${category && html`<${CategoryInput} id="form-limit-category" label=${say("flow_form.limit_category")} value=${category.name} onName=${(/** @type {string} */ name) => change(nameCategory(definition, node, category.uuid, name), changed())} />`}</div>`}
   </div>`;
+}
+
+/** For how long a step waits, or until when. @param {{form: Form}} props */
+function Pause({ form }) {
+  const { definition, node, names, change } = form;
+  const { timeout, pause } = node.router.wait;
+  const isUntil = pause.until !== undefined;
+  const set = (/** @type {{seconds?: number, until?: string}} */ said, /** @type {string} */ field = "") => change(setPauseEnd(definition, node, said), changed(), field);
+  return html`<fieldset class="field"><legend>${say("flow_form.pause")}</legend>
+    <p class="choices">${[false, true].map((each) => html`<label key=${each}><input type="radio" name="form-pause" checked=${each === isUntil} onChange=${() => set(each ? { until: FIRST_HOUR } : {})} /> ${say(each ? "flow_form.pause_until" : "flow_form.pause_for")}</label>`)}</p>
+    ${isUntil
+      ? html`<${Field} id="form-until" label=${say("flow_form.pause_until")} help=${say("flow_form.pause_until_help")}><${ExpressionInput} id="form-until" value=${pause.until} names=${names} onInput=${(/** @type {string} */ until) => set({ until }, `${node.uuid}-until`)} /><//>`
+      : html`<${Duration} id="form-pause" label=${say("flow_form.pause_for")} seconds=${timeout?.seconds ?? FIRST_LIMIT_S} onSeconds=${(/** @type {number} */ seconds) => set({ seconds }, `${node.uuid}-pause`)} />`}
+    <p class="help">${say("flow_form.pause_help")}</p></fieldset>`;
 }
 
 /** @param {{id: string, label: string, seconds: number, onSeconds: (seconds: number) => void}} props */
