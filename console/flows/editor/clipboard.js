@@ -95,12 +95,18 @@ function withNames(node, names) {
 
 /** A text whose expressions mean another result. @param {string} text @param {string} from @param {string} to keys */
 export function withResult(text, from, to) {
-  if (!text.includes("@") || from === to) return text;
+  if (from === to) return text;
   const place = new RegExp(`(?<![\\w.@])((?:run\\.)?results\\.)${from}(?![\\p{L}\\p{N}_])`, "giu");
+  return inExpressions(text, (expression) => expression.replace(place, `$1${to}`));
+}
+
+/** A text with its expressions changed, each given without its `@`. @param {string} text @param {(expression: string) => string} change */
+export function inExpressions(text, change) {
+  if (!text.includes("@")) return text;
   let told = "";
   for (let at = 0; at < text.length; ) {
     const end = text[at] === "@" ? endOfExpression(text, at + 1) : at;
-    told += end > at ? `@${text.slice(at + 1, end).replace(place, `$1${to}`)}` : text[at];
+    told += end > at ? `@${change(text.slice(at + 1, end))}` : text[at];
     at = Math.max(end, at + 1);
   }
   return told;
@@ -120,7 +126,7 @@ function endOfExpression(text, start) {
 }
 
 /** A value with its texts and keys changed. @template T @param {T} value @param {(text: string) => string} change @returns {T} */
-function mapped(value, change) {
+export function mapped(value, change) {
   if (typeof value === "string") return /** @type {any} */ (change(value));
   if (Array.isArray(value)) return /** @type {any} */ (value.map((each) => mapped(each, change)));
   if (value === null || typeof value !== "object") return value;

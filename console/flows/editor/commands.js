@@ -17,6 +17,17 @@ import { aligned, extentOf, freePlace, GAP } from "./places.js";
  *   edit: (label: Label, definition: Definition, then?: Then) => void}} About
  */
 
+/** How much room copied steps take. @param {import("./clipboard.js").Clip} clip */
+function spanOf({ nodes, ui }) {
+  const places = nodes.flatMap((node) => {
+    const { left, top } = ui[node.uuid]?.position ?? {};
+    return Number.isFinite(left) && Number.isFinite(top) ? [{ left, top, bottom: top + heightOf(node) }] : [];
+  });
+  if (places.length === 0) return { width: WIDTH, height: GAP };
+  const all = (/** @type {"left" | "top" | "bottom"} */ side) => places.map((place) => place[side]);
+  return { width: Math.max(...all("left")) - Math.min(...all("left")) + WIDTH, height: Math.max(...all("bottom")) - Math.min(...all("top")) };
+}
+
 /** @param {About} about */
 export function commandsFor({ definition, boxes, selection, workspace, edit }) {
   const places = () => [...boxes.values()];
@@ -28,6 +39,8 @@ export function commandsFor({ definition, boxes, selection, workspace, edit }) {
   /** Also of a node that was only laid out. @param {string} uuid */
   const placeOf = (uuid) => ({ left: boxes.get(uuid)?.x ?? 0, top: boxes.get(uuid)?.y ?? 0 });
   return {
+    /** The definition with the place of each node. */
+    placed: () => moveNodes(definition, new Map([...boxes.keys()].map((uuid) => [uuid, placeOf(uuid)]))),
     /** A step by itself. @param {import("./kinds.js").Kind} kind @param {Position} [at] */
     add(kind, at) {
       const node = kind.make(definition);
@@ -63,7 +76,8 @@ export function commandsFor({ definition, boxes, selection, workspace, edit }) {
       const clip = readClip(text);
       if (!clip) return false;
       const { left, top } = at ?? below();
-      const made = pasted(definition, clip, freePlace(boxes, { left: left - (at ? WIDTH / 2 : 0), top }, GAP));
+      const { width, height } = spanOf(clip);
+      const made = pasted(definition, clip, freePlace(boxes, { left: left - (at ? WIDTH / 2 : 0), top }, height, width));
       edit("flow_change.paste", made.definition, { selection: made.nodes, isShown: true });
       const missing = missingFrom(clip, workspace);
       const told = [t("flow_editor.pasted", { count: number(made.nodes.length) })];

@@ -11,6 +11,7 @@ import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../
 import { sizedNodes } from "../drawing.js";
 import { layOut, WIDTH } from "../layout.js";
 import { searchText } from "../node_content.js";
+import { BlockDialog, CutDialog } from "./blocks.js";
 import { Board, placeOn } from "./board.js";
 import { commandsFor } from "./commands.js";
 import { ConflictDialog, ConnectDialog, kindItems, PlaceMenu, PublishDialog } from "./dialogs.js";
@@ -25,7 +26,7 @@ import { Simulator } from "./simulator.js";
 
 /**
  * @typedef {import("./model.js").Definition} Definition
- * @typedef {{kind: "connect", node: string, exit?: string} | {kind: "publish"} | {kind: "conflict"} | {kind: "place", at: {x: number, y: number}, label: string, items: {text: string, onPick: () => void}[]} | null} Asked
+ * @typedef {{kind: "connect", node: string, exit?: string} | {kind: "publish" | "conflict" | "block"} | {kind: "cut", deed: import("./blocks.js").Deed} | {kind: "place", at: {x: number, y: number}, label: string, items: {text: string, onPick: () => void}[]} | null} Asked
  */
 
 const VIEWS = /** @type {const} */ (["surface", "list", "translations"]);
@@ -41,7 +42,7 @@ function useWorkspace() {
   useEffect(() => {
     for (const name of LISTS) if (may(/** @type {any} */ (`list_${name}`))) loadAll(name).then((found) => setWorkspace((old) => ({ ...old, [name]: found })), () => {});
   }, []);
-  return workspace;
+  return { workspace, addFlow: (/** @type {import("./model.js").Asset} */ flow) => setWorkspace((old) => ({ ...old, flows: [...old.flows, flow] })) };
 }
 
 /** Begins with what this browser kept, which can be undone. @param {import("./page.js").Opened} opened */
@@ -64,7 +65,7 @@ export function FlowEditor(opened) {
   const [sought, setSought] = useState("");
   const [path, setPath] = useState(/** @type {string[]} */ ([]));
   const [isTrying, setIsTrying] = useState(false);
-  const workspace = useWorkspace();
+  const { workspace, addFlow } = useWorkspace();
   const view = VIEWS.find((each) => each === query.view) ?? (matchMedia(NARROW).matches ? "list" : "surface");
   const isList = view === "list";
   const boxes = useBoxes(definition);
@@ -147,10 +148,10 @@ export function FlowEditor(opened) {
       <button type="button" class="primary" disabled=${isPublished} onClick=${() => setAsked({ kind: theirs ? "conflict" : "publish" })}>${t("flow_editor.publish")}</button>
     </header>
     <div class="list-tools drawing-tools">
-      <${Menu} label=${t("flow_editor.new_step")} className="primary" text=${html`<${Icon} name="plus" size=${18} /> ${t("flow_editor.step")}`} items=${kindItems(definition, (kind) => commands.add(kind, isList ? undefined : middleOfSurface()))} />
+      <${Menu} label=${t("flow_editor.new_step")} className="primary" text=${html`<${Icon} name="plus" size=${18} /> ${t("flow_editor.step")}`} items=${[...kindItems(definition, (kind) => commands.add(kind, isList ? undefined : middleOfSurface())), { text: t("flow_editor.a_block"), icon: "double", onPick: () => setAsked({ kind: "block" }) }]} />
       <button type="button" disabled=${state.undo.length === 0} title=${titleOf(state.undo)} onClick=${() => travel(undone)}>${t("act.undo")}</button>
       <button type="button" disabled=${state.redo.length === 0} title=${titleOf(state.redo)} onClick=${() => travel(redone)}>${t("flow_editor.redo")}</button>
-      <${Menu} label=${t("flow_editor.more")} items=${toolItems({ commands, definition, selection, select, remove })} />
+      <${Menu} label=${t("flow_editor.more")} items=${toolItems({ commands, definition, selection, select, remove, onCut: (deed) => setAsked({ kind: "cut", deed }) })} />
       <input type="search" aria-label=${t("flows.search_nodes")} placeholder=${t("flows.search_nodes")} value=${sought} onInput=${(/** @type {any} */ { target }) => setSought(target.value)}
         onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Enter" && next(event.shiftKey ? -1 : 1)} />
       <span role="status">${words.length > 0 && t("flows.nodes_found", { count: number(found.length), total: number(definition.nodes.length) })}</span>
@@ -176,6 +177,10 @@ export function FlowEditor(opened) {
     <p class="help">${t(isList ? "flow_editor.list_help" : "flow_editor.keys")}</p>`}
     ${asked?.kind === "place" && html`<${PlaceMenu} at=${asked.at} label=${asked.label} items=${asked.items} onClose=${close} />`}
     ${connecting && asked?.kind === "connect" && html`<${ConnectDialog} definition=${definition} node=${connecting} exit=${asked.exit} onConnect=${commands.connect} onNew=${commands.insert} onClose=${close} />`}
+    ${asked?.kind === "block" && html`<${BlockDialog} definition=${definition} workspace=${workspace} onClose=${close} onInsert=${(/** @type {string} */ text) => void commands.paste(text, isList ? undefined : middleOfSurface())} />`}
+    ${asked?.kind === "cut" && html`<${CutDialog} deed=${asked.deed} definition=${commands.placed()} nodes=${selection} onClose=${close}
+      onCut=${(/** @type {Definition} */ left, /** @type {string} */ made, /** @type {import("./model.js").Asset} */ flow) => (addFlow(flow), edit("flow_change.subflow", left, { selection: [made], isShown: true }))}
+      onBlock=${(/** @type {import("./model.js").Asset} */ flow) => (addFlow(flow), notify(t("flow_editor.block_is_saved")))} />`}
     ${asked?.kind === "publish" && html`<${PublishDialog} flow=${flow.uuid} before=${base.live} now=${definition} isRefused=${isSaved && issues.some(({ fatal }) => fatal)} onPublish=${goLive} onClose=${close} />`}
     ${asked?.kind === "conflict" && theirs && html`<${ConflictDialog} theirs=${theirs} before=${base.live} onClose=${close}
       onMine=${() => (settle(theirs), close())} onTheirs=${() => (settle(theirs), edit("flow_change.theirs", theirs.base.definition), close())} />`}
@@ -276,8 +281,8 @@ function useShortcuts(props) {
   }, []);
 }
 
-/** @param {{commands: ReturnType<typeof commandsFor>, definition: Definition, selection: string[], select: (nodes: string[]) => void, remove: () => void}} props */
-function toolItems({ commands, definition, selection, select, remove }) {
+/** @param {{commands: ReturnType<typeof commandsFor>, definition: Definition, selection: string[], select: (nodes: string[]) => void, remove: () => void, onCut: (deed: import("./blocks.js").Deed) => void}} props */
+function toolItems({ commands, definition, selection, select, remove, onCut }) {
   const some = selection.length > 0;
   const paste = async () => {
     // Without a secure context only the keys give the clipboard.
@@ -290,6 +295,8 @@ function toolItems({ commands, definition, selection, select, remove }) {
     { text: t("flow_editor.paste"), onPick: () => void paste() },
     { text: t("flow_editor.select_all"), onPick: () => select(definition.nodes.map(({ uuid }) => uuid)) },
     ...(selection.length > 1 ? /** @type {const} */ (["left", "top", "middle", "row"]) : []).map((side) => ({ text: word("flow_align", side), onPick: () => commands.align(side) })),
+    some && may("write_definitions") && { text: t("flow_editor.block_of_steps"), onPick: () => onCut("block") },
+    some && may("write_definitions") && { text: t("flow_editor.subflow_of_steps"), onPick: () => onCut("subflow") },
     { text: t("flow_editor.lay_out"), onPick: () => void attempt(() => commands.layOut(new AbortController().signal)) },
     some && { text: t("act.delete"), danger: true, icon: "trash", onPick: () => remove() },
   ];

@@ -1,7 +1,7 @@
 /** The kinds of nodes that people add, as a flow can have them, and what each has at first. */
 
 import { t } from "../../shared/texts.js";
-import { freeName, newUuid, plainNode, resultKey, resultNames } from "./model.js";
+import { acting, deciding, freeName, newUuid, plainNode, resultKey, resultNames } from "./model.js";
 
 /**
  * @typedef {import("./model.js").Definition} Definition
@@ -15,36 +15,11 @@ const isVoice = (/** @type {string} */ type) => type === "voice";
 const isMessaging = (/** @type {string} */ type) => type === "messaging";
 const isCalling = (/** @type {string} */ type) => type !== "messaging_offline";
 
-/** @param {import("./model.js").Action} action */
-const acting = (action) => plainNode([{ uuid: newUuid(), ...action }]);
-
-/**
- * A node that decides. @param {{operand: string, cases?: {type: string, arguments: string[], category: string}[], otherwise: string, [key: string]: any}} about what else it has goes to the router
- * @param {import("./model.js").Action[]} [actions]
- * @returns {FlowNode}
- */
-function deciding({ operand, cases = [], otherwise, ...rest }, actions = []) {
-  const categories = [...cases.map(({ category }) => category), otherwise].map((name) => ({ uuid: newUuid(), name, exit_uuid: newUuid() }));
-  return {
-    uuid: newUuid(),
-    actions,
-    router: {
-      type: "switch",
-      ...rest,
-      operand,
-      cases: cases.map(({ category: _, ...each }, at) => ({ uuid: newUuid(), ...each, category_uuid: categories[at].uuid })),
-      categories,
-      default_category_uuid: categories[categories.length - 1].uuid,
-    },
-    exits: categories.map(({ exit_uuid: uuid }) => ({ uuid, destination_uuid: null })),
-  };
-}
-
 /** Some parts have other properties from 14 on. @param {Definition} definition */
-const isNewer = ({ spec_version: version }) => Number(String(version ?? "").split(".")[0]) >= 14;
+export const isNewer = ({ spec_version: version }) => Number(String(version ?? "").split(".")[0]) >= 14;
 
 /** From 14 on a web service leaves its status, before that its result. @param {Definition} definition */
-function calling(definition) {
+export function calling(definition) {
   const isNew = isNewer(definition);
   const name = freeName(t("flow_editor.call"), resultNames(definition));
   const test = isNew ? { type: "has_number_between", arguments: ["200", "299"] } : { type: "has_only_text", arguments: ["Success"] };

@@ -84,6 +84,31 @@ export const newExit = (destination = null) => ({ uuid: newUuid(), destination_u
 /** A node that goes on, or ends the flow. @param {Action[]} actions @returns {FlowNode} */
 export const plainNode = (actions) => ({ uuid: newUuid(), actions, exits: [newExit()] });
 
+/** A node with one action. @param {Action} action */
+export const acting = (action) => plainNode([{ uuid: newUuid(), ...action }]);
+
+/**
+ * A node that decides. @param {{operand: string, cases?: {type: string, arguments: string[], category: string}[], otherwise: string, [key: string]: any}} about what else it has goes to the router
+ * @param {Action[]} [actions]
+ * @returns {FlowNode}
+ */
+export function deciding({ operand, cases = [], otherwise, ...rest }, actions = []) {
+  const categories = [...cases.map(({ category }) => category), otherwise].map((name) => ({ uuid: newUuid(), name, exit_uuid: newUuid() }));
+  return {
+    uuid: newUuid(),
+    actions,
+    router: {
+      type: "switch",
+      ...rest,
+      operand,
+      cases: cases.map(({ category: _, ...each }, at) => ({ uuid: newUuid(), ...each, category_uuid: categories[at].uuid })),
+      categories,
+      default_category_uuid: categories[categories.length - 1].uuid,
+    },
+    exits: categories.map(({ exit_uuid: uuid }) => ({ uuid, destination_uuid: null })),
+  };
+}
+
 /**
  * Adds a node. The first one of a flow is where contacts enter.
  * @param {Definition} definition @param {FlowNode} node @param {Position} position @param {string} [kind] as `_ui` calls it

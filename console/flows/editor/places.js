@@ -145,12 +145,12 @@ export function aligned(definition, boxes, uuids, side) {
   return moveNodes(definition, places);
 }
 
-/** A free place near another one: downwards until no node is in the way. @param {Map<string, Box>} boxes @param {Position} near @param {number} height @returns {Position} */
-export function freePlace(boxes, near, height) {
+/** A free place near another one: downwards until no node is in the way. @param {Map<string, Box>} boxes @param {Position} near @param {number} height @param {number} [width] @returns {Position} */
+export function freePlace(boxes, near, height, width = WIDTH) {
   const left = Math.max(0, near.left);
   let top = Math.max(0, near.top);
   for (;;) {
-    const hit = nodesIn(boxes, { x: left, y: top, width: WIDTH, height }).map((uuid) => /** @type {Box} */ (boxes.get(uuid)));
+    const hit = nodesIn(boxes, { x: left, y: top, width, height }).map((uuid) => /** @type {Box} */ (boxes.get(uuid)));
     if (hit.length === 0) return { left, top };
     top = Math.max(...hit.map((box) => box.y + box.height)) + GAP / 2;
   }
