@@ -11,7 +11,7 @@ import { html, useEffect, useRef, useState } from "../shared/ui.js";
 import { useKeys } from "./keys.js";
 import { follow, send } from "./outbox.js";
 import { QuickReplies } from "./quick_replies.js";
-import { useSavedReplies } from "./saved_replies.js";
+import { filledIn, FoundReplies, useSavedReplies } from "./saved_replies.js";
 import { TemplateReply, useRoute } from "./template_reply.js";
 
 /** What the API takes; characters are counted as it does. */
@@ -24,10 +24,10 @@ const FILES = "image/*,audio/*,video/*,application/pdf";
 const NOTHING = { text: "", files: [], choices: null };
 
 /**
- * @param {{contact: string, status?: string | null, urn?: string | null, newest: number,
+ * @param {{contact: string, person?: import("./thread.js").Contact | undefined, status?: string | null, urn?: string | null, newest: number,
  *   onSent: import("./outbox.js").Sent}} props `newest` is the id of the newest message that is known
  */
-export function Reply({ contact, status, urn, newest, onSent }) {
+export function Reply({ contact, person, status, urn, newest, onSent }) {
   const [draft, setDraft] = useState(() => ({ ...NOTHING, ...loadDraft(`reply.${contact}`, NOTHING) }));
   const { text, files, choices } = draft;
   const [uploading, setUploading] = useState(false);
@@ -47,7 +47,14 @@ export function Reply({ contact, status, urn, newest, onSent }) {
       return changed;
     });
   const write = (/** @type {string} */ value) => change(() => ({ text: value }));
-  const saved = useSavedReplies(text, (chosen) => write(inserted(area.current, chosen)));
+  const [saved, found] = useSavedReplies(text, (chosen) => write(inserted(area.current, filledIn(chosen, person))));
+  const [foundAt, setFoundAt] = useState(0);
+  const at = Math.min(foundAt, (found?.length ?? 1) - 1);
+  const take = (/** @type {import("./saved_replies.js").SavedReply} */ reply) => {
+    write(filledIn(reply.text, person));
+    setFoundAt(0);
+    area.current?.focus();
+  };
   const attach = async (/** @type {File[]} */ chosen) => {
     setUploading(true);
     for (const file of chosen) {
@@ -69,7 +76,12 @@ export function Reply({ contact, status, urn, newest, onSent }) {
     change(() => NOTHING);
   };
   const pressed = (/** @type {KeyboardEvent} */ event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(event);
+    const step = /** @type {Record<string, number>} */ ({ ArrowDown: 1, ArrowUp: -1 })[event.key];
+    if (found && (step || event.key === "Enter") && !event.ctrlKey && !event.metaKey && !event.isComposing) {
+      event.preventDefault();
+      if (step) setFoundAt((at + step + found.length) % found.length);
+      else take(found[at]);
+    } else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(event);
     else if (event.key === "Escape") area.current?.blur();
   };
   const pasted = (/** @type {ClipboardEvent} */ event) => {
@@ -96,8 +108,9 @@ export function Reply({ contact, status, urn, newest, onSent }) {
               onClick=${() => change((old) => ({ files: old.files.filter((file) => file.uuid !== uuid) }))}><${Icon} name="close" size=${14} /></button></li>`,
         )}
       </ul>`}
+      ${found && html`<${FoundReplies} found=${found} at=${at} onPick=${take} />`}
       <textarea ref=${area} rows="1" dir="auto" value=${text} aria-label=${t("reply.write")} placeholder=${t("reply.write")}
-        aria-describedby="reply-count" onInput=${(/** @type {any} */ event) => write(event.target.value)} onKeyDown=${pressed} onPaste=${pasted}></textarea>
+        aria-describedby="reply-count" aria-controls=${found ? "found-replies" : undefined} aria-activedescendant=${found ? `saved-${found[at].uuid}` : undefined} onInput=${(/** @type {any} */ event) => write(event.target.value)} onKeyDown=${pressed} onPaste=${pasted}></textarea>
       <div class="reply-bar">
         <input ref=${picker} type="file" hidden multiple accept=${FILES} tabindex="-1"
           onChange=${(/** @type {any} */ event) => (attach([...event.target.files]), (event.target.value = ""))} />

@@ -3,18 +3,31 @@
 import { attempt } from "../parts/notices.js";
 import { post, remove } from "../shared/api.js";
 import { loadAll } from "../shared/lists.js";
+import { folded } from "../shared/marked.js";
 import { may } from "../shared/session.js";
 import { t } from "../shared/texts.js";
-import { useEffect, useState } from "../shared/ui.js";
+import { html, useEffect, useState } from "../shared/ui.js";
 
 /** @typedef {import("../shared/contract.js").Listed<"saved_replies">} SavedReply */
 
 const NAME_LENGTH = 48;
+const MOST_FOUND = 6;
+
+/** What a saved text may say of the contact, as expressions of flows do. */
+const VARIABLE = /@contact\.(first_name|name|fields\.[a-z0-9_]+)/g;
+
+/** A saved text with what is known of the contact; what is not known stays to be filled in. @param {string} text @param {import("./thread.js").Contact | undefined} contact */
+export const filledIn = (text, contact) =>
+  text.replace(VARIABLE, (whole, name) => {
+    if (name.startsWith("fields.")) return contact?.fields[name.slice("fields.".length)] || whole;
+    return (name === "name" ? contact?.name : contact?.name?.trim().split(/\s+/)[0]) || whole;
+  });
 
 /**
- * The entries of the menu of saved texts.
+ * The entries of the menu of saved texts, and those that have what is written after a slash, or null if none is sought.
  * @param {string} text what is written at present
  * @param {(text: string) => void} use
+ * @returns {[(import("../parts/menu.js").Item | null)[], SavedReply[] | null]}
  */
 export function useSavedReplies(text, use) {
   const [saved, setSaved] = useState(/** @type {SavedReply[]} */ ([]));
@@ -24,10 +37,25 @@ export function useSavedReplies(text, use) {
   const same = saved.find((reply) => reply.text === present);
   const save = () => attempt(() => post("saved_replies", { name: present.slice(0, NAME_LENGTH), text: present }).then(load), t("reply.is_saved"));
   const forget = (/** @type {string} */ uuid) => attempt(() => remove("saved_replies", { uuid }).then(load));
-  return [
+  const sought = /^\/([^\n]*)$/.exec(text)?.[1];
+  const found = sought === undefined ? null : saved.filter((reply) => has(`${reply.name} ${reply.text}`, sought)).slice(0, MOST_FOUND);
+  const entries = [
     ...saved.map((reply) => ({ id: reply.uuid, text: reply.name, onPick: () => use(reply.text) })),
     present && !same && may("write_saved_reply") ? { text: t("reply.save"), icon: "plus", onPick: save } : null,
     same && may("write_saved_reply") ? { text: t("reply.forget"), icon: "trash", onPick: () => forget(same.uuid) } : null,
     !saved.length && !present ? { text: t("reply.saved_empty"), icon: "info", onPick: () => {} } : null,
   ];
+  return [entries, found && found.length > 0 ? found : null];
 }
+
+/** Draws the saved texts among which the keys of the box choose. @param {{found: SavedReply[], at: number, onPick: (reply: SavedReply) => void}} props */
+export const FoundReplies = ({ found, at, onPick }) => html`
+  <div class="found-replies" id="found-replies" role="listbox" aria-label=${t("reply.saved")}>
+    ${found.map((reply, place) => html`<div key=${reply.uuid} id=${`saved-${reply.uuid}`} role="option" aria-selected=${place === at} class=${place === at ? "palette-entry is-present" : "palette-entry"} onClick=${() => onPick(reply)}>
+      <strong><bdi>${reply.name}</bdi></strong> <span class="palette-text faint"><bdi>${reply.text}</bdi></span>
+    </div>`)}
+  </div>
+`;
+
+/** @param {string} text @param {string} sought */
+const has = (text, sought) => folded(text).includes(folded(sought.trim()));

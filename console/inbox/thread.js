@@ -55,7 +55,7 @@ export function Thread({ contact, back, sought = "", soughtOn = "", unread = 0, 
       ${children}
       ${person.contact?.answers_stopped_on && html`<${Stopped} contact=${contact} onDone=${person.refresh} />`}
       <${Course} thread=${thread} contact=${contact} sought=${sought} unread=${unread} />
-      ${may("create_message") && html`<${Reply} contact=${contact} status=${person.contact?.status} urn=${urn}
+      ${may("create_message") && html`<${Reply} contact=${contact} person=${person.contact} status=${person.contact?.status} urn=${urn}
         newest=${Math.max(0, ...thread.messages.map(({ id }) => id))} onSent=${thread.add} />`}
     </section>
     ${showsPerson && person.contact && html`<${Person} contact=${person.contact} onClose=${() => setShowsPerson(false)} />`}

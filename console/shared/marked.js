@@ -6,8 +6,8 @@ const UNDIVIDED = /[\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}\p{sc=Han}\p{
 /** How much of a text comes before its first word that was sought. */
 const BEFORE = 40;
 
-/** @param {string} text */
-const folded = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+/** A text as searches read it. @param {string} text */
+export const folded = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 
 /** @param {string} search */
 const wordsOf = (search) => folded(search).split(/[^\p{L}\p{N}]+/u).filter(Boolean);

@@ -6,6 +6,7 @@ import { Icon } from "../parts/icons.js";
 import { Marked } from "../parts/marked.js";
 import { get } from "../shared/api.js";
 import { loadAll } from "../shared/lists.js";
+import { folded } from "../shared/marked.js";
 import { addressOf, displayName } from "../shared/names.js";
 import { link } from "../shared/router.js";
 import { may } from "../shared/session.js";
@@ -24,8 +25,6 @@ const LONGEST = 200;
 const isOpen = signal(false);
 export const openPalette = () => (isOpen.value = true);
 
-/** @param {string} text */
-const folded = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 /** @param {string} text @param {string} typed */
 const has = (text, typed) => folded(text).includes(folded(typed));
 

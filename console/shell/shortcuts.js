@@ -18,6 +18,7 @@ const KEYS = [
   ["J / K", "keys.next"],
   ["R", "keys.reply"],
   ["/", "keys.search"],
+  ["/ …", "keys.saved"],
   ["E", "keys.archive"],
   ["U", "keys.undo"],
   ["L", "keys.label"],

@@ -258,6 +258,21 @@ def test_a_saved_reply_is_put_where_the_cursor_is_and_takes_nothing_away(somebod
     page.keyboard.type(" Bye")
     expect(answer).to_have_value("Good day, We open at 8. Bye")
 
+    clinic.service.post("/api/v2/saved_replies.json", {"name": "Greeting", "text": "Dear @contact.first_name, @x"})
+    clinic.service.post(f"{CONTACTS}?uuid={contact}", {"name": "Amina Wanjiru"})
+    page.reload()
+    expect(page.locator(".thread-who")).to_contain_text("Amina Wanjiru")
+    answer.fill("/gre")
+    expect(page.get_by_role("option")).to_have_count(1)
+    answer.fill("/")
+    answer.press("ArrowUp")
+    expect(page.get_by_role("option", name="Opening hours")).to_have_attribute("aria-selected", "true")
+    assert findings(page, "saved replies after a slash") == []
+    answer.press("ArrowDown")
+    answer.press("Enter")
+    expect(answer).to_have_value("Dear Amina, @x")
+
+    answer.fill("Good day, We open at 8. Bye")
     answer.evaluate("(area) => area.setSelectionRange(0, 4)")
     saved.click()
     opening.click()
