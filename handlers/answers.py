@@ -42,13 +42,14 @@ LOOKED_UP = frozenset({"uuid", "urn"})
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A status code and a JSON body as text or bytes; None for an empty body."""
+    """A status code and a body as text or bytes, JSON if it has no other type; None for an empty body."""
 
     status: int
     body: str | bytes | None = None
     headers: Mapping[str, str] | None = None
     is_list: bool = False
     cookies: tuple[str, ...] = ()
+    media_type: str = "application/json"
 
 
 class Rehearsed(Exception):

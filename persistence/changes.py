@@ -52,6 +52,7 @@ from persistence.tables.messages import (
     HANDLED,
     INCOMING,
     OUTGOING,
+    QUEUED,
     VISIBLE,
     WIRED,
     label,
@@ -71,7 +72,7 @@ NOT_TOLD = NOT_SHOWN[contact.name] | {"last_seen_on", "current_flow_id", "answer
 TOLD_STATUSES = {WIRED: MESSAGE_SENT, FAILED: MESSAGE_FAILED}
 IN_CONVERSATIONS = {"visibility", "status", "flow_id", "contact_id"}
 """Columns of messages on which conversations depend."""
-_OF_CONVERSATION = (message.c.id, message.c.contact_id, message.c.direction, message.c.folder)
+_FOLLOWED = (*(message.c[name] for name in ("id", "contact_id", "direction", "folder", "channel_id", "created_on")),)
 IS_LIVING = (message.c.direction == literal(INCOMING)) & (message.c.visibility != literal(DELETED))
 
 Columns = tuple[ColumnElement[Any], ...]
@@ -125,7 +126,7 @@ def change_messages(
     """
     if "visibility" in values:
         leave_labels(tx, workspace_id, _condition(message, which), are_deleted=values["visibility"] == DELETED)
-    rows = _change(tx, message, workspace_id, which, values, only, _OF_CONVERSATION)
+    rows = _change(tx, message, workspace_id, which, values, only, _FOLLOWED)
     _follow_messages(tx, workspace_id, rows, values)
     return [row[0] for row in rows]
 
@@ -133,7 +134,7 @@ def change_messages(
 def change_each_message(tx: Transaction, workspace_id: int, changes: Mapping[int, Mapping[str, Any]]) -> None:
     """Gives each of these messages values of its own, all of the same columns. Labels are the caller's."""
     if changes:
-        rows = _change_each(tx, message, workspace_id, changes, _OF_CONVERSATION)
+        rows = _change_each(tx, message, workspace_id, changes, _FOLLOWED)
         _follow_messages(tx, workspace_id, rows, dict.fromkeys(next(iter(changes.values()))))
 
 
@@ -200,7 +201,7 @@ def leave_labels(tx: Transaction, workspace_id: int, messages: ColumnElement[boo
 def _follow_messages(
     tx: Transaction, workspace_id: int, rows: Sequence[Sequence[Any]], values: Mapping[str, Any]
 ) -> None:
-    """What follows from new values of messages, whose rows are given as they are now (`_OF_CONVERSATION`)."""
+    """What follows from new values of messages, whose rows are given as they are now (`_FOLLOWED`)."""
     if not rows or (values and values.keys() <= NOT_SHOWN[message.name]):
         return
     changes = changes_of(tx, workspace_id)
@@ -211,7 +212,11 @@ def _follow_messages(
     if isinstance(status, str) and status in TOLD_STATUSES:
         tell(tx, workspace_id, TOLD_STATUSES[status], [row[0] for row in rows if row[2] == OUTGOING])
     is_handled = isinstance(status, str) and status == HANDLED
-    for _, contact_id, direction, folder in rows:
+    if status == FAILED:
+        for _, _, direction, _, channel_id, created_on in rows:
+            if direction == OUTGOING:
+                changes.fare(QUEUED, FAILED, created_on, channel_id)
+    for _, contact_id, direction, folder, *_ in rows:
         came = int(is_handled and folder == INBOX)
         if direction == OUTGOING or (is_handled and not came):
             unread = Unread.SAME
@@ -331,7 +336,7 @@ def _moving(new: str, now: datetime, *conditions: ColumnElement[bool], is_sqlite
     listed = label_ids.where(theirs).correlate(message).scalar_subquery()
     labels = listed if is_sqlite else func.array_to_string(func.array(listed), literal_column("','"))
     news = {"visibility": new, "modified_on": later(message, now, is_sqlite=is_sqlite)}
-    return update(message).where(*conditions).values(news).returning(*_OF_CONVERSATION, labels)
+    return update(message).where(*conditions).values(news).returning(*_FOLLOWED, labels)
 
 
 @statement
@@ -380,3 +385,6 @@ def note_new_messages(tx: Transaction, workspace_id: int, made: Collection[NewMe
         changes = changes_of(tx, workspace_id)
         changes.ids.setdefault(MESSAGE, set()).update(each.id for each in made)
         changes.new_messages += made
+        for each in made:
+            if each.direction == OUTGOING:
+                changes.fare("", each.status, each.created_on, each.channel_id)

@@ -22,7 +22,7 @@ from persistence.database import Transaction, upsert
 from persistence.errors import LostRace
 from persistence.sql.columns import FOUND_BY
 from persistence.statements import parameters_of, statement
-from persistence.tables.messages import INCOMING
+from persistence.tables.messages import DELIVERED, FAILED, INCOMING, READ
 from persistence.tables.service import workspace_clock
 
 PASSES = 3
@@ -30,6 +30,8 @@ PASSES = 3
 TICK = timedelta(microseconds=1)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 CAME, WENT, ACTIVE, ERRORS, SEGMENTS, COST = "came", "went", "active", "errors", "segments", "cost"
+ARRIVED, LOST, WROTE, TAKEN = "arrived", "lost", "wrote", "taken"
+"""The kinds of counts of a day (`day_count`)."""
 INBOX = "inbox"
 CONTACT_CREATED, CONTACT_CHANGED, CONTACT_DELETED = "contact.created", "contact.changed", "contact.deleted"
 MESSAGE_RECEIVED, MESSAGE_SENT, MESSAGE_FAILED = "message.received", "message.sent", "message.failed"
@@ -67,7 +69,8 @@ class Unread(IntEnum):
 class NewMessage(NamedTuple):
     """A message that was just stored: whose, when, by which channel, and the folder in which lists show it. `is_of_new`
     says that this unit of work has created the contact, who has no other messages but those stored with this one.
-    `segments` are those that are to be sent or came, `cost` what they cost, in millionths.
+    `segments` are those that are to be sent or came, `cost` what they cost, in millionths; `author_id` is the user who
+    wrote it.
     """
 
     id: int
@@ -80,6 +83,8 @@ class NewMessage(NamedTuple):
     is_of_new: bool = False
     segments: int = 0
     cost: int = 0
+    status: str = ""
+    author_id: int | None = None
 
 
 @dataclass(slots=True)
@@ -87,11 +92,11 @@ class WorkspaceChanges:
     """What a unit of work changes in a workspace: records, by kind; new messages; contacts whose conversations change
     (`seen`), how many messages `came` into the inbox of each, and those who may have no conversation any more
     (`ended`); what runs did, by flow, kind, key and value: (flow, `exit`, UUID of the exit, "") or (flow, `result`,
-    key, category); failed attempts to send, by channel; phones to push, and why; released ones, with the provider
-    and the token by which they are pushed. Also rows that are written with the clock, which nobody reads
-    before: new runs, without their time, whose flows are locked; the flows into which contacts came, whose leases end;
-    and contacts who were just seen, and whether this makes a stopped one active (PostgreSQL). These contacts are
-    locked, and none of them is among both.
+    key, category); failed attempts to send, by channel; what else is added to the counts of days;
+    phones to push, and why; released ones, with the provider and the token by which they are pushed. Also rows that are
+    written with the clock, which nobody reads before: new runs, without their time, whose flows are locked; the flows
+    into which contacts came, whose leases end; and contacts who were just seen, and whether this makes a stopped one
+    active (PostgreSQL). These contacts are locked, and none of them is among both.
     """
 
     ids: dict[str, set[int]] = field(default_factory=dict)
@@ -101,6 +106,7 @@ class WorkspaceChanges:
     ended: set[int] = field(default_factory=set)
     flows: Counter[tuple[int, str, str, str]] = field(default_factory=Counter)
     errors: Counter[int] = field(default_factory=Counter)
+    counted: Counter[tuple[str, date, int]] = field(default_factory=Counter)
     runs: list[Mapping[str, Any]] = field(default_factory=list)
     moves: dict[int, int | None] = field(default_factory=dict)
     present: dict[int, bool] = field(default_factory=dict)
@@ -115,16 +121,25 @@ class WorkspaceChanges:
         if came:
             self.came[contact_id] += came
 
+    def fare(self, was: str, status: str, written_on: datetime, channel_id: int | None) -> None:
+        """A message to a contact that had another status, or is new, counts on the day on which it was written."""
+        for kind, statuses in ((ARRIVED, (DELIVERED, READ)), (LOST, (FAILED,))):
+            change = (status in statuses) - (was in statuses)
+            if change:
+                self.counted[kind, _day_of(written_on), channel_id or 0] += change
+
     def records(self) -> list[tuple[str, int]]:
         """The records that changed, by kind and id."""
         return [(kind, one) for kind, ids in sorted(self.ids.items()) for one in sorted(ids)]
 
     def counts(self, today: date) -> list[tuple[tuple[str, date, int], int]]:
         """What is added to the counts, by kind, day and subject."""
-        counts: Counter[tuple[str, date, int]] = Counter()
+        counts = Counter(self.counted)
         for each in self.new_messages:
-            is_incoming, where = each.direction == INCOMING, (_day_of(each), each.channel_id or 0)
+            is_incoming, where = each.direction == INCOMING, (_day_of(each.created_on), each.channel_id or 0)
             counts[CAME if is_incoming else WENT, *where] += 1
+            if each.author_id is not None:
+                counts[WROTE, where[0], each.author_id] += 1
             if each.segments and not is_incoming:
                 counts[SEGMENTS, *where] += each.segments
             if each.cost:
@@ -132,7 +147,7 @@ class WorkspaceChanges:
         for day, contact_ids in self._heard(are_new=True).items():
             counts[ACTIVE, day, 0] += len(contact_ids)
         counts.update({(ERRORS, today, channel_id): number for channel_id, number in self.errors.items()})
-        return sorted(counts.items())
+        return sorted((key, number) for key, number in counts.items() if number)
 
     def flow_counts(self) -> list[tuple[tuple[int, str, str, str], int]]:
         """The counts of flows, with keys and values as they are stored."""
@@ -162,12 +177,12 @@ class WorkspaceChanges:
         found: dict[date, set[int]] = {}
         for each in self.new_messages:
             if each.direction == INCOMING and each.is_of_new == are_new:
-                found.setdefault(_day_of(each), set()).add(each.contact_id)
+                found.setdefault(_day_of(each.created_on), set()).add(each.contact_id)
         return found
 
 
-def _day_of(each: NewMessage) -> date:
-    return each.created_on.astimezone(UTC).date()
+def _day_of(moment: datetime) -> date:
+    return moment.astimezone(UTC).date()
 
 
 @dataclass(slots=True)

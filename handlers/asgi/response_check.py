@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 import orjson
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from handlers.contract.operations import FIELDS, OperationRules, load_contract
+from handlers.contract.operations import FIELDS, JSON_TYPE, OperationRules, load_contract
 from openapi.bundle import GENERATIONS, matches
 
 
@@ -72,6 +72,9 @@ def check_answer(rules: OperationRules, messages: list[Message], *, is_partial: 
         return
     if (b"content-encoding", b"gzip") in start["headers"]:
         body = gzip.decompress(body)
+    media_type = dict(start["headers"]).get(b"content-type", b"").decode("latin-1").partition(";")[0]
+    if media_type != JSON_TYPE and status == "200" and media_type in rules.media_types:
+        return
     errors = schema.errors(orjson.loads(body))
     if errors:
         raise ContractBroken(f"{rules.id} answered {status} against its schema: {errors} in {body[:2000]!r}")

@@ -47,7 +47,7 @@ class OperationRules:
     told who reads, in a unit of work that writes. A request whose body has what `may_be_dry` names only reads; what is
     absent counts as false. One that `reads_only` takes a body, and stores nothing. The answers of one that `has_etag`
     tell the state of a record. `members` are those that a client can choose of its records, and `partial` is what it
-    gets then.
+    gets then. `media_types` are those of what it answers.
     """
 
     id: str
@@ -69,7 +69,7 @@ class OperationRules:
     is_setting_up: bool
     tells_reading: bool
     changes_credentials: bool
-    is_stream: bool
+    media_types: frozenset[str]
     runs_itself: bool
     keeps_no_answer: bool
     may_be_dry: Mapping[str, bool]
@@ -82,6 +82,10 @@ class OperationRules:
     @property
     def is_writing(self) -> bool:
         return self.method != "get"
+
+    @property
+    def is_stream(self) -> bool:
+        return EVENT_STREAM in self.media_types
 
 
 def only_reads(rules: OperationRules, body: Any) -> bool:
@@ -198,7 +202,7 @@ def _compile(
         has_etag=bool(operation.get("x-has-etag")),
         runs_itself=bool(operation.get("x-runs-itself")),
         is_upload="multipart/form-data" in content,
-        is_stream=EVENT_STREAM in operation["responses"].get("200", {}).get("content", {}),
+        media_types=frozenset(operation["responses"].get("200", {}).get("content", {})),
         responses={
             status: _response_schema(resolve(response, components), named)
             for status, response in operation["responses"].items()

@@ -14,7 +14,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.types import ASGIApp, Receive, Scope
 
 from handlers.answers import Answer, HeldAnswer, Rehearsed, etag_of, pick
-from handlers.asgi.plain_responses import JSON_TYPE, LEAST_BYTES, PlainResponse, Stream, accepts_gzip, compress
+from handlers.asgi.plain_responses import LEAST_BYTES, PlainResponse, Stream, accepts_gzip, compress
 from handlers.asgi.request_body import KNOWN_COOKIE, check_origin, cookie_in
 from handlers.contract.operations import (
     EVENT_STREAM,
@@ -218,7 +218,8 @@ def render(answer: Answer, rate_limits: Mapping[str, str], encodings: str | None
         if body is not None and len(body) >= LEAST_BYTES and accepts_gzip(encodings):
             body = compress(body)
             headers["Content-Encoding"] = "gzip"
-    return PlainResponse(body or b"", JSON_TYPE if body is not None else "", answer.status, headers, answer.cookies)
+    media_type = answer.media_type if body is not None else ""
+    return PlainResponse(body or b"", media_type, answer.status, headers, answer.cookies)
 
 
 def _run(rules: OperationRules, http: HttpRequest, context: RequestContext, *, is_slow: bool = False) -> Answer:

@@ -7,11 +7,11 @@ from typing import Any
 from flows.definition import DefinitionError
 from handlers.answers import Answer, ListAnswer, as_json, changed_record, created_record, no_content
 from handlers.request import Request
-from persistence import figures
 from persistence.definitions.checking import check_definition
 from persistence.definitions.drafts import list_drafts, publish_draft, read_draft, save_draft
 from persistence.definitions.editing import change_from_form, create_from_form, save_from_form
 from persistence.errors import InvalidInput, NothingFound, RecordMissing, Refused
+from persistence.figures import figures
 from persistence.flow_starts.batches import interrupt_starts
 from persistence.flow_starts.flow_starts import STARTS, create_start, read_form
 from persistence.flows.records import (

@@ -3,7 +3,7 @@
 from handlers.answers import Answer, as_json, check_unchanged, ok
 from handlers.contract.operations import may_use
 from handlers.request import Request
-from persistence import figures
+from persistence.figures import figures
 from persistence.tokens import covers
 from persistence.workspaces import records
 from persistence.workspaces.writes import change_workspace, read_changes

@@ -31,7 +31,7 @@ from persistence.workspaces.records import Workspace
 
 Record = Mapping[str, Any]
 
-Cells = Sequence[str | int | None]
+Cells = Sequence[str | float | None]
 RowOf = Callable[[Record], Cells]
 TIMES = ("after", "before")
 FILTERS = ("query", "group", "folder", "flow", *TIMES)

@@ -410,6 +410,8 @@ def _new_message(row: Row, number: int, folder: str | None, *, is_of_new: bool =
         is_of_new=is_of_new,
         segments=0 if row["status"] == FAILED else row["segments"] or 0,
         cost=0 if row["status"] == FAILED else row.get("cost", 0),
+        status=row["status"],
+        author_id=row.get("author_id"),
     )
 
 

@@ -31,12 +31,13 @@ from persistence.move.moves import (
 )
 from persistence.move.setup import write_channels
 from persistence.sql.columns import is_uuid, new_uuid, split
-from persistence.stamps import later, touch
+from persistence.stamps import changes_of, later, touch
 from persistence.tables.changes import conversation
 from persistence.tables.channels import channel_event
 from persistence.tables.flows import flow_start, flow_start_contact, flow_start_group
 from persistence.tables.messages import (
     DELETED,
+    OUTGOING,
     VISIBLE,
     broadcast,
     broadcast_contact,
@@ -171,9 +172,11 @@ def _change_messages(tx: Transaction, move: Move, records: Sequence[Record], kno
     wanted = {known[each["reference"]]: each for each in records}
     for some in split(sorted(wanted)):
         mine = (rows.workspace_id == move.workspace.id) & rows.id.in_(some)
-        columns = [rows[name] for name in CHANGING]
+        columns = [rows[name] for name in (*CHANGING, "direction", "channel_id", "created_on")]
         for row in tx.execute(select(rows.id, rows.failed_reason, *columns).where(mine).order_by(rows.id)):
             new = wanted[row.id]
+            if row.direction == OUTGOING:
+                changes_of(tx, move.workspace.id).fare(row.status, new["status"], row.created_on, row.channel_id)
             if any(getattr(row, name) != new[name] for name in CHANGING):
                 reason = LEFT_THERE if new["is_left_there"] else None
                 changed[row.id] = {"failed_reason": reason, **{name: new[name] for name in CHANGING}}

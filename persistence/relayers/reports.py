@@ -204,6 +204,7 @@ class MessageState:
     reported_on: datetime | None
     failed_reason: str | None
     error_count: int
+    written_on: datetime
     failed_detail: str | None = None
     was: str = ""
     moves: list[tuple[str, datetime]] = field(default_factory=list)
@@ -265,12 +266,14 @@ def record_delivery_reports(tx: Transaction, source: Source, reports: Sequence[D
     names = ("status", "sent_on", "reported_on", "failed_reason", "failed_detail", "error_count")
     changes = {key: {name: getattr(state, name) for name in names} for key, state in moved.items()}
     change_each_message(tx, source.workspace_id, changes)
+    changed = changes_of(tx, source.workspace_id)
     for key, state in moved.items():
+        changed.fare(state.was, state.status, state.written_on, source.id)
         if state.told is not None:
             tell(tx, source.workspace_id, state.told, [key])
     failures = [status for state in moved.values() for status, _ in state.moves if status in (ERRORED, FAILED)]
     if failures:
-        changes_of(tx, source.workspace_id).errors[source.id] += len(failures)
+        changed.errors[source.id] += len(failures)
     events = [event for key, state in moved.items() for event in _events(source, key, state)]
     record_channel_events(tx, source.workspace_id, source.id, events)
     return states.keys()
@@ -355,20 +358,22 @@ def _find(tx: Transaction, source: Source, message_ids: Sequence[int]) -> dict[i
         return {}
     rows = message.c
     columns = (rows.id, rows.contact_id, contact.c.uuid, contact.c.name, rows.urn, rows.text)
-    state = (rows.status, rows.sent_on, rows.reported_on, rows.failed_reason, rows.error_count, rows.modified_on)
+    state = (rows.status, rows.sent_on, rows.reported_on, rows.failed_reason, rows.error_count)
+    times = (rows.modified_on, rows.created_on)
     mine = (rows.workspace_id == source.workspace_id) & (rows.channel_id == source.id)
     statement = (
-        select(*columns, *state)
+        select(*columns, *state, *times)
         .join(contact, contact.c.id == rows.contact_id)
         .where(mine, rows.direction == OUTGOING, rows.id.in_(message_ids))
     )
     found = {}
-    for key, contact_id, uuid, name, urn, text, status, sent_on, reported_on, reason, errors, modified_on in tx.execute(
-        statement
-    ):
+    for key, contact_id, uuid, name, urn, text, *told in tx.execute(statement):
+        status, sent_on, reported_on, reason, errors, modified_on, created_on = told
         since = modified_on if status == FAILED and reason != PHONE_FAILED else reported_on
         whom = EventContact(uuid, name, urn)
-        found[key] = MessageState(contact_id, whom, text, status, sent_on, since, reason, errors, was=status)
+        found[key] = MessageState(
+            contact_id, whom, text, status, sent_on, since, reason, errors, created_on, was=status
+        )
     return found
 
 

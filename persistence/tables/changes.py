@@ -78,11 +78,13 @@ day_count = table_of(
     "day_count",
     DayCountColumns,
     Index("ix_day_count_page", "workspace_id", "kind", "day"),
-    info=policy("what happened on a day, in the figures of the workspace", refers={"subject": "channel"}),
+    info=policy("what happened on a day, in the figures of the workspace", refers_by={"subject": "kind"}),
 )
 """What happened on a day (UTC). `kind` is `came` or `went`, messages of the channel `subject` (0: of none), its
 `errors` and the `segments` of the SMS that went, their `cost` in millionths, or `active`: contacts from
-whom a first message of the day came (`subject` is 0). `automatic` is what a channel was given of its budget."""
+whom a first message of the day came (`subject` is 0). Of the messages that went, `arrived` are delivered or read by
+now, and `lost` have failed. `automatic` is what a channel was given of its budget. The `subject` of what people did is
+a user: messages that they `wrote`, and tickets that they have `taken` or were given."""
 
 
 class FlowCountColumns(LinkColumns):

@@ -17,7 +17,7 @@ from persistence.errors import NothingFound
 from persistence.groups.groups import lock_contacts
 from persistence.groups.smart_groups import refresh_contacts
 from persistence.sql.columns import is_uuid, new_uuid
-from persistence.stamps import TICKET_ASSIGNED, TICKET_CLOSED, TICKET_OPENED, stamped, tell
+from persistence.stamps import TAKEN, TICKET_ASSIGNED, TICKET_CLOSED, TICKET_OPENED, changes_of, stamped, tell
 from persistence.tables.contacts import CLOSED, OPEN, contact, ticket, ticket_event
 from persistence.tickets.records import (
     ASSIGNED,
@@ -229,6 +229,8 @@ def _note_down(
     if ticket_ids:
         if kind in TOLD:
             tell(tx, workspace_id, TOLD[kind], ticket_ids)
+        if values.get("assignee_id") is not None:
+            changes_of(tx, workspace_id).counted[TAKEN, tx.now.date(), values["assignee_id"]] += len(ticket_ids)
         tx.execute(insert(ticket_event), [{**shared, "ticket_id": ticket_id} for ticket_id in ticket_ids])
 
 

@@ -12,12 +12,14 @@ from typing import Any
 import orjson
 from sqlalchemy import Column, Connection, Date, ForeignKey, Table, Time, select
 
+from persistence.channels.terms import AUTOMATIC
 from persistence.database import Database
 from persistence.media.store import MediaStore, place_in_store
 from persistence.migrations import current_revision
 from persistence.secrets.encryption import KeyRing, give_keys
 from persistence.sql.columns import UtcDateTime, time_text
 from persistence.sql.engines import create_patient_engine
+from persistence.stamps import ACTIVE, ARRIVED, CAME, COST, ERRORS, LOST, SEGMENTS, TAKEN, WENT, WROTE
 from persistence.tables.accounts import membership, user, workspace
 from persistence.tables.complete import metadata
 from persistence.tables.messages import media
@@ -34,7 +36,12 @@ FORMAT = "relayboard-workspace"
 VERSION = 1
 OWNER = "workspace_id"
 
-KINDS = {"run": "flow_run"}
+KINDS = {
+    "run": "flow_run",
+    **dict.fromkeys((WROTE, TAKEN), "app_user"),
+    **dict.fromkeys((CAME, WENT, ACTIVE, ERRORS, SEGMENTS, COST, ARRIVED, LOST, AUTOMATIC), "channel"),
+}
+"""The tables of kinds that are called otherwise (`Policy.refers_by`)."""
 
 
 def write_workspace(
@@ -126,17 +133,15 @@ def _noting(
     table: Table, rows: Iterator[dict[str, Any]], users: set[int], places: set[int]
 ) -> Iterator[dict[str, Any]]:
     """The same rows; the users and boundaries that they refer to are noted."""
-    noted = [(each.name, users) for each in _columns_to(table, user)]
-    noted += [(each.name, places) for each in _columns_to(table, boundary)]
+    kinds: tuple[tuple[str, set[int]], ...] = ((user.name, users), (boundary.name, places))
+    noted = [(each.name, found) for each in table.c for name, found in kinds if target_of(table, each) == name]
+    by_kind = list(policy_of(table).refers_by.items())
     for row in rows:
         for name, found in noted:
             if row[name] is not None:
                 found.add(row[name])
+        users.update(row[name] for name, kind in by_kind if KINDS.get(row[kind]) == user.name)
         yield row
-
-
-def _columns_to(table: Table, target: Table) -> list[Column[Any]]:
-    return [each for each in table.c if any(key.column.table is target for key in each.foreign_keys)]
 
 
 def _rows(connection: Connection, table: Table, which: Any) -> Iterator[dict[str, Any]]:

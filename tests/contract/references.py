@@ -148,9 +148,9 @@ PARAMETERS: Mapping[str, Forms] = {
     "v1/messages.label": (by_text("label"),),
 } | dict.fromkeys(
     words(
-        "after archive_type archived before call_type category count country cursor days deleted dependencies "
-        "direction draft event fields folder geometry modified_after node number page page_size paths period query "
-        "responded result reverse role scheduled search sort status text type unread"
+        "after archive_type archived before by call_type category count country cursor days deleted dependencies "
+        "direction draft event fields folder format geometry modified_after node number page page_size paths period "
+        "query responded result reverse role scheduled search sort status text type unread"
     ),
     NOTHING,
 )

@@ -39,7 +39,8 @@ MAY = {
             "list_channels list_classifiers list_flow_starts list_globals list_labels list_messages list_optins "
             "list_runs list_templates list_ticketers list_triggers find_triggers read_broadcast_progress "
             "read_calendar read_channel_health read_channel_types read_flow_figures read_flow_results "
-            "read_flow_revisions read_workspace_figures find_usages read_campaign_figures read_contact_schedule"
+            "read_flow_revisions read_workspace_figures read_figures find_usages read_campaign_figures "
+            "read_contact_schedule"
         ),
         "administrator editor": (
             "act_on_broadcasts act_on_contact_import act_on_deliveries act_on_messages check_channel create_broadcast "

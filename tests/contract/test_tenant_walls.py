@@ -60,7 +60,7 @@ SAME_FOR_ALL = [
 SINGLE = {
     *("/org.json", "/workspace.json", "/definitions.json", "/contact_query_words.json", "/workspace_figures.json"),
     *("/account.json", "/calendar.json", "/stream", "/delivery_ledger.json", "/channel_types.json"),
-    *("/trigger_matches.json", "/webhook_event_types.json"),
+    *("/trigger_matches.json", "/webhook_event_types.json", "/figures.json"),
     "/usages.json",
 }
 """Paths that answer with one record, or with what is the same for all."""
