@@ -278,7 +278,7 @@ class XlsxSheet(Sheet):
         if self._row >= ROWS_OF_SHEET:
             raise SheetFull(f"A sheet has {ROWS_OF_SHEET} rows: choose another format, or fewer records.")
         for column, cell in enumerate(cells):
-            if isinstance(cell, int):
+            if isinstance(cell, (int, float)):
                 self._sheet.write_number(self._row, column, cell)
             elif cell:
                 # XlsxWriter cuts a text to the 32,767 characters that a cell may have.

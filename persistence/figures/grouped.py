@@ -102,7 +102,7 @@ def read_grouped_figures(tx: Transaction, workspace_id: int, by: str, first: dat
         "by": by,
         "after": first.isoformat(),
         "before": last.isoformat(),
-        "results": rows[:MOST_ROWS],
+        "rows": rows[:MOST_ROWS],
         "total": _row(groups, None, None, groups.total),
         "is_exact": groups.is_exact,
     }
@@ -113,7 +113,7 @@ def write_csv(found: Mapping[str, Any]) -> bytes:
     names = ("key", "name", *COLUMNS[found["by"]])
     file = io.BytesIO()
     sheet = CsvSheet(file)
-    for cells in [names, *([row[name] for name in names] for row in found["results"])]:
+    for cells in [names, *([row[name] for name in names] for row in found["rows"])]:
         sheet.write(cells)
     sheet.write(["total", *(found["total"][name] for name in names[1:])])
     return file.getvalue()

@@ -180,6 +180,7 @@ REASONS = [
     ),
     Reason("the state of a record", r"A phone has only name, allow_international, .+"),
     Reason("the state of a record", r"This channel sends to [\w, ]+\.", r"POST /api/v2/channel_tests\.json urn"),
+    Reason("the distance of two days", r"Choose 1 to 366 days\.", r"GET /api/v2/figures\.json after"),
     Reason("the sum of numbers", r"All delays together are at most three days\.", r"POST \S+ retry_delays_seconds"),
     Reason("the state of a record", r"This flow is archived\."),
     Reason(

@@ -40,9 +40,7 @@ def open_ticket(api: Api, contact: str, **values: Any) -> str:
 
 def told(api: Api, by: str, *names: str, **query: Any) -> dict[str | None, tuple[Any, ...]]:
     found = api.get(FIGURES, by=by, **query).json()
-    return {
-        row["key"]: tuple(row[name] for name in names) for row in [*found["results"], found["total"] | {"key": "*"}]
-    }
+    return {row["key"]: tuple(row[name] for name in names) for row in [*found["rows"], found["total"] | {"key": "*"}]}
 
 
 def test_tickets_and_messages_are_those_of_the_agent_who_has_taken_and_written_them(
@@ -69,7 +67,7 @@ def test_tickets_and_messages_are_those_of_the_agent_who_has_taken_and_written_t
     }
     times = ("first_reply_seconds", "closing_seconds", "open_seconds")
     assert told(api, "agent", *times) == {email: (60, 90, None), None: (None, None, 90), "*": (60, 90, 90)}
-    (general,) = (row for row in api.get(FIGURES, by="topic").json()["results"])
+    (general,) = (row for row in api.get(FIGURES, by="topic").json()["rows"])
     assert (general["name"], general["tickets_opened"], general["messages_out"]) == ("General", 2, None)
 
 
@@ -181,7 +179,7 @@ def test_what_is_gone_is_counted_with_what_is_nobodys(
 
     rows = api.get(FIGURES, by="channel").json()
 
-    assert [(row["name"], row["messages_in"]) for row in rows["results"]] == [("Front desk", 1), (None, 1)]
+    assert [(row["name"], row["messages_in"]) for row in rows["rows"]] == [("Front desk", 1), (None, 1)]
     assert rows["total"]["messages_in"] == 2
 
 
@@ -215,4 +213,4 @@ def test_who_sees_figures_by_what(api: Api) -> None:
     assert statuses == {"agent": 200, "day": 200, "topic": 403, "label": 403, "channel": 403}
     assert api.limited_to("administration", "tickets").get(FIGURES, by="topic").status_code == 200
     assert api.as_role("agent").get(FIGURES, by="agent").status_code == 403
-    assert len(api.get(FIGURES, by="day", after="2024-01-01", before="2024-12-31").json()["results"]) == 366
+    assert len(api.get(FIGURES, by="day", after="2024-01-01", before="2024-12-31").json()["rows"]) == 366

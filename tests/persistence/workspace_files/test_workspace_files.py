@@ -29,6 +29,7 @@ from tests.persistence.backups.test_backups import read_lists
 
 OTHER = {"sqlite": "postgresql", "postgresql": "sqlite"}
 OF_THE_MOMENT = (
+    "/figures",
     "channel_calls",
     "channel_checks",
     "contact_imports",
