@@ -1,38 +1,16 @@
 /** Everything that happened with a contact, newest first. */
 
 import { Icon } from "../parts/icons.js";
-import { useKeptForm } from "../parts/kept_form.js";
-import { attempt } from "../parts/notices.js";
 import { Empty, Problem, Waiting } from "../parts/small.js";
 import { iconOf, textOf } from "../inbox/event_line.js";
 import { useThread } from "../inbox/thread_data.js";
-import { newKey, post } from "../shared/api.js";
-import { may } from "../shared/session.js";
 import { dayKey, dayName, clock, t, word } from "../shared/texts.js";
-import { html, useRef } from "../shared/ui.js";
+import { html } from "../shared/ui.js";
+import { NoteForm } from "./note_form.js";
 
 /** @param {{contact: string}} props */
 export function History({ contact }) {
   const thread = useThread(contact);
-  const { form, keep, drop } = useKeptForm(`note.${contact}`);
-  // Not by a disabled button: whoever pressed it by the keyboard would lose the focus.
-  const isBusy = useRef(false);
-  const sent = useRef({ text: "", key: "" });
-  const write = async (/** @type {SubmitEvent} */ event) => {
-    event.preventDefault();
-    if (isBusy.current) return;
-    const written = /** @type {HTMLFormElement} */ (event.target);
-    const text = String(new FormData(written).get("text"));
-    // A note of which nobody knows whether it was saved keeps its key; after one that was, the next may say the same.
-    if (sent.current.text !== text) sent.current = { text, key: newKey() };
-    isBusy.current = true;
-    if (await attempt(() => post("contact_notes", { contact, text }, undefined, sent.current.key))) {
-      sent.current = { text: "", key: "" };
-      drop(), written.reset();
-    }
-    isBusy.current = false;
-    await thread.refresh();
-  };
   const all = thread.items.toReversed().map((item) => ({
     time: item.time,
     icon: item.message ? (item.message.direction === "in" ? "inbox" : "reply") : iconOf(item),
@@ -55,10 +33,7 @@ export function History({ contact }) {
   return html`
     <section class="card history" aria-label=${t("contact.history")}>
       <h2>${t("contact.history")}</h2>
-      ${may("create_contact_note") && html`<form class="note-form" onSubmit=${write} onInput=${keep} ref=${form}>
-        <input name="text" required maxlength="10000" aria-label=${t("contact.note")} placeholder=${t("contact.note")} autocomplete="off" />
-        <button type="submit">${t("act.save")}</button>
-      </form>`}
+      <${NoteForm} contact=${contact} onWritten=${thread.refresh} />
       ${thread.problem && html`<${Problem} text=${thread.problem} onRetry=${thread.refresh} />`}
       ${thread.loading && html`<${Waiting} />`}
       ${!thread.loading && !thread.problem && all.length === 0 && html`<${Empty} icon="inbox" title=${t("inbox.empty")} />`}

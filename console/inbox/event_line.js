@@ -13,7 +13,7 @@ const ICONS = { channel_event: "call", run_started: "flow", run_ended: "flow", t
 export const iconOf = ({ type }) => ICONS[type] ?? "info";
 
 /** @param {{email: string, name?: string} | null | undefined} user */
-const whoIs = (user) => user?.name || user?.email || "";
+export const whoIs = (user) => user?.name || user?.email || "";
 
 /** The item in words. @param {Item} item */
 export function textOf({ type, channel_event, run, ticket_event, note }) {

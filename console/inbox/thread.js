@@ -6,6 +6,7 @@ import { Avatar, Badge, Empty, Problem, Waiting } from "../parts/small.js";
 import { get, post } from "../shared/api.js";
 import { senderOf, useAuthors } from "../shared/authors.js";
 import { useChanges, useInTurn } from "../shared/changes.js";
+import { choices, choose } from "../shared/choices.js";
 import { may } from "../shared/session.js";
 import { dayKey, dayName, number, t } from "../shared/texts.js";
 import { html, useEffect, useMemo, useRef, useState } from "../shared/ui.js";
@@ -14,9 +15,10 @@ import { Bubble, Pending } from "./bubble.js";
 import { addressOf, displayName } from "../shared/names.js";
 import { EventLine } from "./event_line.js";
 import { knownUntil, outboxOf } from "./outbox.js";
-import { Person } from "./person.js";
+import { Person, TicketSection } from "./person.js";
 import { Reply } from "./reply.js";
 import { keyOf, useThread } from "./thread_data.js";
+import { useTickets } from "./tickets.js";
 
 /** @typedef {import("../shared/contract.js").Listed<"contacts">} Contact */
 /** @typedef {import("./thread_data.js").Item} Item */
@@ -24,20 +26,25 @@ import { keyOf, useThread } from "./thread_data.js";
 /** Messages of one sender that are not further apart have one time. */
 const TOGETHER_MS = 5 * 60_000;
 
+/** Where the column beside a conversation leaves it room enough. */
+const ROOM_FOR_COLUMN = "(min-width: 1280px)";
+
 /**
- * @param {{contact: string, back: string, sought?: string, soughtOn?: string, unread?: number, children?: any}} props `back` is the address of the list, `sought`
- *   and `soughtOn` the UUID and the time of the message at which it opens, and `unread` tells how many of its last messages were unread then
+ * @param {{contact: string, back: string, ticket?: string, sought?: string, soughtOn?: string, unread?: number}} props `back` is the address of the list, `ticket` the UUID
+ *   of the ticket by which it was opened, `sought` and `soughtOn` the UUID and the time of the message at which it opens, and `unread` tells how many of its
+ *   last messages were unread then
  */
-export function Thread({ contact, back, sought = "", soughtOn = "", unread = 0, children }) {
+export function Thread({ contact, back, ticket = "", sought = "", soughtOn = "", unread = 0 }) {
   useAuthors();
   const person = useContact(contact);
   const thread = useThread(contact, soughtOn);
-  const [showsPerson, setShowsPerson] = useState(false);
-  if (person.contact === null) return html`<${Gone} contact=${contact} back=${back}>${children}<//>`;
+  const tickets = useTickets(contact, ticket);
+  const column = useColumn();
+  if (person.contact === null) return html`<${Gone} contact=${contact} back=${back} tickets=${tickets} />`;
   const urn = person.contact?.urns[0] ?? thread.messages.at(-1)?.urn;
   const name = person.contact || urn ? displayName(person.contact?.name, urn) : t("state.loading");
   return html`
-    <section class="thread" aria-label=${name}>
+    <section class="thread" aria-label=${name} inert=${column.isDrawer}>
       <header class="thread-header">
         <a class="button quiet icon-only only-narrow" href=${back} aria-label=${t("act.back")}><${Icon} name="back" /></a>
         <${Avatar} name=${person.contact?.name} id=${contact} />
@@ -46,38 +53,61 @@ export function Thread({ contact, back, sought = "", soughtOn = "", unread = 0, 
           <p>
             ${person.contact?.name && urn && html`<bdi>${addressOf(urn)}</bdi>`}
             ${person.contact?.flow && html`<span class="in-flow"><${Icon} name="flow" size=${14} /> ${person.contact.flow.name}</span>`}
+            ${tickets.open && !column.isShown && html`<button type="button" class="link ticket-mark" title=${t("ticket.open")} onClick=${column.toggle}><${Icon} name="ticket" size=${14} />
+              <span class="hidden">${t("ticket.open")}: </span><bdi>${tickets.open.assignee?.name || tickets.open.assignee?.email || t("tickets.nobody")}</bdi></button>`}
           </p>
         </div>
         <${Actions} contact=${person.contact} messages=${thread.messages} back=${back} refresh=${() => (person.refresh(), thread.refresh())} />
-        <button type="button" class="quiet icon-only" aria-pressed=${showsPerson} aria-label=${t("contact.details")} title=${t("contact.details")}
-          onClick=${() => setShowsPerson(!showsPerson)}><${Icon} name="info" /></button>
+        <button ref=${column.button} type="button" class="quiet icon-only" aria-pressed=${column.isShown} aria-label=${t("contact.details")} title=${t("contact.details")}
+          onClick=${column.toggle}><${Icon} name="info" /></button>
       </header>
-      ${children}
       ${person.contact?.answers_stopped_on && html`<${Stopped} contact=${contact} onDone=${person.refresh} />`}
       <${Course} thread=${thread} contact=${contact} sought=${sought} unread=${unread} />
       ${may("create_message") && html`<${Reply} contact=${contact} person=${person.contact} status=${person.contact?.status} urn=${urn}
         newest=${Math.max(0, ...thread.messages.map(({ id }) => id))} onSent=${thread.add} />`}
     </section>
-    ${showsPerson && person.contact && html`<${Person} contact=${person.contact} onClose=${() => setShowsPerson(false)} />`}
+    ${column.isShown && html`<${Person} contact=${person.contact} uuid=${contact} items=${thread.items} tickets=${tickets} isDrawer=${column.isDrawer}
+      onChange=${person.refresh} onNote=${thread.refresh} onClose=${column.toggle} />`}
   `;
+}
+
+/** Whether the column is shown: where there is room, as somebody chose; elsewhere as a drawer over the conversation, while it is open. */
+function useColumn() {
+  const [isWide, setWide] = useState(() => matchMedia(ROOM_FOR_COLUMN).matches);
+  const [isOpen, setOpen] = useState(false);
+  const button = useRef(/** @type {HTMLButtonElement | null} */ (null));
+  const isDrawer = !isWide && isOpen;
+  const wasDrawer = useRef(false);
+  useEffect(() => {
+    const room = matchMedia(ROOM_FOR_COLUMN);
+    const changed = () => (setWide(room.matches), setOpen(false));
+    room.addEventListener("change", changed);
+    return () => room.removeEventListener("change", changed);
+  }, []);
+  useEffect(() => {
+    if (wasDrawer.current && !isDrawer) button.current?.focus();
+    wasDrawer.current = isDrawer;
+  }, [isDrawer]);
+  const toggle = () => (isWide ? choose({ column: !choices.value.column }) : setOpen(!isOpen));
+  return { isDrawer, isShown: isWide ? choices.value.column : isOpen, toggle, button };
 }
 
 /** A machine seems to answer at the other end. @param {{contact: string, onDone: () => void}} props */
 function Stopped({ contact, onDone }) {
   const goOn = () => attempt(() => post("contact_actions", { contacts: [contact], action: "answer_again" }), t("contact.answered_again")).then(onDone);
-  return html`<div class="ticket-bar">
+  return html`<div class="thread-bar">
     <${Badge} tone="bad">${t("contact.answers_stopped")}<//>
     ${may("act_on_contacts") && html`<button type="button" onClick=${goOn}>${t("contact.answer_again")}</button>`}
   </div>`;
 }
 
-/** @param {{contact: string, back: string, children?: any}} props */
-const Gone = ({ contact, back, children }) => html`
+/** @param {{contact: string, back: string, tickets: import("./tickets.js").Tickets}} props */
+const Gone = ({ contact, back, tickets }) => html`
   <section class="thread" aria-label=${t("contacts.gone")}>
     <header class="thread-header only-narrow">
       <a class="button quiet icon-only" href=${back} aria-label=${t("act.back")}><${Icon} name="back" /></a>
     </header>
-    ${children}
+    ${tickets.shown.length > 0 && html`<div class="gone-tickets"><${TicketSection} contact=${contact} tickets=${tickets} /></div>`}
     <${Empty} icon="contacts" title=${t("contacts.gone")} />
     <${Outbox} contact=${contact} />
   </section>

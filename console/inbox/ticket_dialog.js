@@ -12,7 +12,9 @@ import { html, useRef } from "../shared/ui.js";
 /** @param {{contact: string, onClose: () => void}} props */
 export function TicketDialog({ contact, onClose }) {
   const topics = useAll("topics");
-  const users = useAll("users").filter(({ role }) => role !== "viewer" && role !== "surveyor");
+  const listed = useAll("users").filter(({ role }) => role !== "viewer" && role !== "surveyor");
+  // Whoever opens it has it, also when the others come later.
+  const users = listed.length > 0 || !account.value ? listed : [account.value.user];
   const key = useRef(newKey());
   const open = async (/** @type {FormData} */ data) => {
     const [topic, assignee, note] = ["topic", "assignee", "note"].map((name) => String(data.get(name) ?? "").trim() || null);

@@ -1,14 +1,15 @@
-/** What a person chose for this browser: when to be told of messages, and whether single keys do something. */
+/** What a person chose for this browser: when to be told of messages, whether single keys do something, and whether the column beside a
+ *  conversation is shown where there is room for it. */
 
 import { signal } from "./ui.js";
 
 /** @typedef {"none" | "mine" | "unassigned" | "all"} Told of whose conversations; unassigned ones besides one's own */
-/** @typedef {{told: Told, sound: boolean, keys: boolean}} Choices */
+/** @typedef {{told: Told, sound: boolean, keys: boolean, column: boolean}} Choices */
 
 export const TOLD = /** @type {const} */ (["none", "mine", "unassigned", "all"]);
 const KEPT = "relayboard.choices";
 /** @type {Choices} */
-const USUAL = { told: "none", sound: false, keys: true };
+const USUAL = { told: "none", sound: false, keys: true, column: true };
 
 /** @returns {Choices} */
 function kept() {

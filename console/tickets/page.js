@@ -14,7 +14,6 @@ import { account, may } from "../shared/session.js";
 import { fullTime, listTime, t } from "../shared/texts.js";
 import { html, useEffect, useRef, useState } from "../shared/ui.js";
 import { TicketFigures } from "./figures.js";
-import { TicketBar } from "./ticket_bar.js";
 
 /** @typedef {import("../shared/contract.js").Listed<"tickets">} Ticket */
 
@@ -75,7 +74,7 @@ function TicketList({ place }) {
         </div>
       </section>
       ${ticket
-        ? html`<${Thread} key=${ticket.contact.uuid} contact=${ticket.contact.uuid} back=${back}><${TicketBar} ticket=${ticket} topics=${topics} onDone=${refresh} /><//>`
+        ? html`<${Thread} key=${ticket.contact.uuid} contact=${ticket.contact.uuid} ticket=${ticket.uuid} back=${back} />`
         : html`<section class="thread none"><${Empty} icon="ticket" title=${t("tickets.choose")} text=${t("tickets.choose_text")} /></section>`}
     </main>
   `;

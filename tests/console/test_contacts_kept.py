@@ -166,7 +166,6 @@ def test_each_type_of_field_has_the_input_in_which_its_values_are_read_and_chang
         "2027-01-31",
     )
     open_page(page, clinic, "inbox", uuid)
-    page.get_by_role("button", name="About the contact").click()
     expect(page.locator(".person-panel")).to_contain_text("9 Mar 2027, 11:00")
 
 

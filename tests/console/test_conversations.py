@@ -303,11 +303,11 @@ def test_a_ticket_is_taken_noted_answered_closed_and_reopened(somebody: BrowserC
     page.get_by_role("button", name="Send", exact=True).click()
     wait_until(lambda: clinic.sends("Please come on Monday."), "the answer to reach the phone")
     page.get_by_role("button", name="Close", exact=True).click()
-    expect(page.locator(".ticket-bar")).to_contain_text("Closed after")
+    expect(page.locator(".ticket-card")).to_contain_text("Closed after")
     page.get_by_role("link", name="Closed", exact=True).click()
     row.click()
     page.get_by_role("button", name="Reopen").click()
-    expect(page.locator(".ticket-bar")).to_contain_text("Open ticket")
+    expect(page.locator(".ticket-card")).to_contain_text("Open ticket")
     expect(page.locator(".event", has_text="ticket reopened")).to_be_visible()
     (again,) = clinic.service.get(TICKETS, contact=contact["uuid"])["results"]
     assert (again["status"], again["assignee"]["email"]) == ("open", clinic.email("agent"))
@@ -477,3 +477,44 @@ def test_a_template_is_sent_while_a_channel_takes_nothing_else_and_previewed_to_
     page.get_by_role("button", name="Send", exact=True).click()
     expect(page.locator(".template-values li")).to_have_text(["@contact.urn", "8"])
     assert findings(page, "a broadcast of a template") == []
+
+
+def test_beside_a_conversation_a_contact_is_named_a_ticket_taken_and_a_note_written_from_either_list(
+    somebody: BrowserContext, clinic: Clinic
+) -> None:
+    contact = clinic.service.post(CONTACTS, {"urns": ["tel:+250788000961"]})["uuid"]
+    page = sign_in(somebody, clinic, "agent", place=f"inbox/{contact}")
+    beside = page.get_by_role("complementary", name="About the contact")
+    beside.get_by_role("button", name="Open a ticket").click()
+    page.get_by_role("dialog").get_by_label("Assignee").select_option("Unassigned")
+    page.get_by_role("dialog").get_by_role("button", name="Open a ticket").click()
+    beside.get_by_role("button", name="Take").click()
+    expect(beside.get_by_label("Assignee")).to_have_value(clinic.email("agent"))
+    beside.get_by_role("button", name="Edit").click()
+    page.get_by_role("dialog").get_by_label("Name", exact=True).fill("Named There")
+    page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    expect(page.locator(".thread-who")).to_contain_text("Named There")
+    beside.get_by_label("Write a note").fill("Speaks Swahili")
+    beside.get_by_role("button", name="Save").click()
+    expect(beside.locator(".panel-notes")).to_contain_text("Speaks Swahili")
+    assert findings(page, "what stands beside a conversation") == []
+    beside.get_by_role("link", name="Whole page").click()
+    expect(page.get_by_role("heading", name="Named There", level=1)).to_be_visible()
+
+    (ticket,) = clinic.service.get(TICKETS, contact=contact)["results"]
+    page.set_viewport_size(NARROW)
+    open_page(page, clinic, "tickets", f"{ticket['uuid']}?view=mine")
+    expect(beside).to_have_count(0)
+    page.get_by_role("button", name="Open ticket: Joel Agent").press("Enter")
+    expect(beside.get_by_role("button", name="Back")).to_be_focused()
+    expect(beside.locator(".panel-notes")).to_contain_text("Speaks Swahili")
+    expect(beside.get_by_role("heading", name="Named There")).to_be_visible()
+    expect(beside.get_by_label("Assignee")).to_have_value(clinic.email("agent"))
+    assert findings(page, "the same as a drawer on a phone") == []
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="About the contact")).to_be_focused()
+    page.set_viewport_size(WIDE)
+    beside.get_by_role("button", name="Close", exact=True).click()
+    expect(beside.get_by_role("button", name="Open a ticket")).to_be_visible()
+    beside.get_by_role("button", name="Reopen").click()
+    expect(beside.get_by_role("button", name="Open a ticket")).to_have_count(0)

@@ -20,7 +20,7 @@ def test_a_choice_for_a_ticket_that_was_refused_does_not_stay(somebody, clinic, 
     wanted = {"Topic": topic, "Assignee": clinic.email("agent")}[label]
     page = sign_in(somebody, clinic, "editor")
     open_page(page, clinic, "tickets", ticket)
-    choice = page.locator(".ticket-bar").get_by_label(label)
+    choice = page.locator(".ticket-card").get_by_label(label)
     expect(choice.locator(f"option[value='{wanted}']")).to_have_count(1)
     before = choice.input_value()
     somebody.set_offline(True)
@@ -45,7 +45,7 @@ def test_a_ticket_is_nobodys_when_its_assignee_leaves_and_its_history_says_so(so
         remove_member(tx, workspace, leaver)
     page = sign_in(somebody, clinic, "agent")
     open_page(page, clinic, "tickets", ticket)
-    bar = page.locator(".ticket-bar")
+    bar = page.locator(".ticket-card")
     choice = bar.get_by_label("Assignee")
     expect(choice.locator("option[value='agent@example.org']")).to_have_count(1)
     expect(choice).to_have_value("")
@@ -67,7 +67,7 @@ def test_a_double_click_closes_a_ticket_and_does_not_reopen_it(somebody, clinic)
     ticket = clinic.service.post(TICKETS, {"contact": contact})["uuid"]
     page = sign_in(somebody, clinic, "agent")
     open_page(page, clinic, "tickets", ticket)
-    bar, events = page.locator(".ticket-bar"), page.locator(".event")
+    bar, events = page.locator(".ticket-card"), page.locator(".event")
     close, reopen = (bar.get_by_role("button", name=name, exact=True) for name in ("Close", "Reopen"))
     for clicks, button in ((1, close), (2, reopen)):
         button.hover()

@@ -1,4 +1,4 @@
-/** What can be done with a ticket, above its conversation. */
+/** A ticket and what can be done with it, beside its conversation. */
 
 import { FormDialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
@@ -19,8 +19,8 @@ const assigneeOf = (ticket) => ticket.assignee?.email ?? "";
 /** @param {{email: string, name?: string}} user */
 const nameOf = ({ email, name }) => name || email;
 
-/** @param {{ticket: import("./page.js").Ticket, topics: any[], onDone: () => void}} props */
-export function TicketBar({ ticket, topics, onDone }) {
+/** @param {{ticket: import("./page.js").Ticket, topics: any[], canReopen: boolean, onDone: () => void}} props one that is closed cannot be reopened while the contact has an open one */
+export function TicketCard({ ticket, topics, canReopen, onDone }) {
   const [noting, setNoting] = useState(false);
   const users = useAll("users").filter(({ role }) => role !== "viewer" && role !== "surveyor");
   // Who left the workspace or has another role now is in no list, and still has the ticket.
@@ -46,7 +46,7 @@ export function TicketBar({ ticket, topics, onDone }) {
   };
   const seconds = ticket.closed_on ? (Date.parse(ticket.closed_on) - Date.parse(ticket.opened_on)) / 1000 : 0;
   return html`
-    <div class="ticket-bar">
+    <div class="ticket-card">
       <${Icon} name="ticket" size=${18} />
       <${Badge} tone=${isOpen ? "warn" : "good"}>${isOpen ? t("ticket.open") : t("ticket.closed_after", { time: duration(seconds) })}<//>
       ${may("act_on_tickets")
@@ -61,7 +61,7 @@ export function TicketBar({ ticket, topics, onDone }) {
             </select>
             ${ticket.assignee?.email !== mine && html`<button type="button" onClick=${() => act(assign(mine), t("ticket.is_assigned"), assign(assigneeOf(ticket)))}>${t("tickets.take")}</button>`}
             <button type="button" onClick=${() => setNoting(true)}>${t("tickets.note")}</button>
-            <button type="button" class=${isOpen ? "primary" : ""} onClick=${() => act(turn(!isOpen), t(isOpen ? "ticket.is_closed" : "ticket.is_reopened"), turn(isOpen))}>${t(isOpen ? "tickets.close" : "tickets.reopen")}</button>
+            ${(isOpen || canReopen) && html`<button type="button" class=${isOpen ? "primary" : ""} onClick=${() => act(turn(!isOpen), t(isOpen ? "ticket.is_closed" : "ticket.is_reopened"), turn(isOpen))}>${t(isOpen ? "tickets.close" : "tickets.reopen")}</button>`}
           `
         : html`<span>${ticket.topic.name}</span><span>${ticket.assignee ? nameOf(ticket.assignee) : t("tickets.nobody")}</span>`}
       ${noting &&
