@@ -72,7 +72,8 @@ export function CampaignPage({ uuid }) {
   if (!campaign) return html`<main id="main" class="page" tabindex="-1"><${Empty} icon="campaign" title=${t("error.gone")} /></main>`;
   const put = async (/** @type {"archive" | "restore"} */ action) => {
     const done = t(action === "archive" ? "campaigns.is_archived" : "campaigns.is_restored");
-    if (await attempt(() => post("campaign_actions", { campaigns: [uuid], action }), done)) load();
+    const turn = (/** @type {"archive" | "restore"} */ deed) => post("campaign_actions", { campaigns: [uuid], action: deed }).then(load);
+    await attempt(() => turn(action), done, () => turn(action === "archive" ? "restore" : "archive"));
   };
   const mayWrite = may("write_campaign") && !campaign.archived;
   const add = mayWrite && html`<button type="button" class="primary" onClick=${() => setEdited("new")}><${Icon} name="plus" size=${18} /> ${t("campaigns.add_event")}</button>`;

@@ -35,7 +35,10 @@ export function ContactPage({ uuid }) {
   if (contact === null) return html`<main id="main" class="page" tabindex="-1"><${Empty} icon="contacts" title=${t("contacts.gone")} text=${t("contacts.none_found_text")} />${mayRequest() && html`<${Requests} key=${uuid} contact=${uuid} name="" onErased=${load} />`}</main>`;
   if (!contact) return html`<main id="main" class="page" tabindex="-1"><${Waiting} /></main>`;
   const name = displayName(contact.name, contact.urns[0]);
-  const act = (/** @type {"block" | "unblock" | "interrupt" | "answer_again"} */ action) => () => attempt(() => post("contact_actions", { contacts: [uuid], action }).then(load), t("contacts.done"));
+  const act = (/** @type {"block" | "unblock" | "interrupt" | "answer_again"} */ action) => () => {
+    const run = (/** @type {typeof action} */ deed) => post("contact_actions", { contacts: [uuid], action: deed }).then(load);
+    return attempt(() => run(action), t("contacts.done"), action === "unblock" ? () => run("block") : undefined);
+  };
   const block = { title: t("contact.block"), text: t("contact.block_text"), submit: t("contact.block"), onYes: act("block") };
   const drop = { title: t("contacts.delete"), text: t("contacts.delete_text"), submit: t("act.delete"), onYes: async () => (await remove("contacts", { uuid }), go(["contacts"])) };
   return html`

@@ -122,6 +122,9 @@ export function ContactList({ list, groups, fields, columns, isFiltered, order, 
   `;
 }
 
+/** What takes back what is done with chosen contacts. @type {Partial<Record<Action, Action>>} */
+const INVERSES = { unblock: "block", archive_messages: "restore_messages", restore_messages: "archive_messages" };
+
 /** @param {{picked: Contact[], groups: Group[], total: Total, who: Who | null, onEveryone: (() => void) | null, onBegun: (uuid: string) => void, onDone: (left: Contact[]) => void}} props
  * `who` are all that match, instead of those that are picked; `onEveryone` changes between both */
 function Bulk({ picked, groups, total, who, onEveryone, onBegun, onDone }) {
@@ -138,7 +141,11 @@ function Bulk({ picked, groups, total, who, onEveryone, onBegun, onDone }) {
   const asked = (/** @type {string} */ title, /** @type {Action} */ action) =>
     confirmFirst({ title, text: t("contacts.everyone_text", { count }), submit: title, onYes: act(title, action) });
   const now = (/** @type {string} */ title, /** @type {Action} */ action) =>
-    who ? asked(title, action) : attempt(async () => (await act(title, action)()) && notify(t("contacts.done")));
+    who ? asked(title, action) : attempt(async () => (await act(title, action)()) && notify(t("contacts.done"), false, undoOf(action)));
+  const undoOf = (/** @type {Action} */ action) => {
+    const [contacts, inverse] = [picked.map(({ uuid }) => uuid), INVERSES[action]];
+    return inverse && (() => post("contact_actions", { contacts, action: inverse }));
+  };
   const remove = { title: t("contacts.delete_chosen", { count }), text: t("contacts.delete_text"), submit: t("act.delete"), onYes: act(t("act.delete"), "delete") };
   const block = { title: t("contacts.block_chosen", { count }), text: t("contact.block_text"), submit: t("contact.block"), onYes: act(t("contact.block"), "block") };
   const named = picked.map(({ uuid, name, urns }) => ({ uuid, name: displayName(name, urns[0]) }));

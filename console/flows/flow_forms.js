@@ -25,7 +25,8 @@ const DAY = 1440;
 export function flowItems({ flow, onAsk, onChange }) {
   const act = async (/** @type {"archive" | "restore"} */ action) => {
     const done = t(action === "archive" ? "flows.is_archived" : "flows.is_restored");
-    if (await attempt(() => post("flow_actions", { flows: [flow.uuid], action }), done)) onChange();
+    const turn = (/** @type {"archive" | "restore"} */ deed) => post("flow_actions", { flows: [flow.uuid], action: deed }).then(onChange);
+    await attempt(() => turn(action), done, () => turn(action === "archive" ? "restore" : "archive"));
   };
   const save = () =>
     attempt(async () => {

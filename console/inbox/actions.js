@@ -2,6 +2,7 @@
 
 import { confirmFirst, FormDialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
+import { Loaded } from "../parts/loaded.js";
 import { Menu } from "../parts/menu.js";
 import { attempt } from "../parts/notices.js";
 import { Field } from "../parts/small.js";
@@ -12,8 +13,10 @@ import { may } from "../shared/session.js";
 import { t } from "../shared/texts.js";
 import { html, useState } from "../shared/ui.js";
 import { useKeys } from "./keys.js";
-import { LabelDialog } from "./label_dialog.js";
-import { TicketDialog } from "./ticket_dialog.js";
+
+/** Dialogs are loaded when they are first opened. */
+const loadLabels = () => import("./label_dialog.js");
+const loadTicket = () => import("./ticket_dialog.js");
 
 /** @typedef {import("./thread.js").Contact} Contact */
 /** @typedef {"archive_messages" | "restore_messages" | "interrupt" | "block" | "unblock"} Action */
@@ -45,12 +48,17 @@ export function Actions({ contact, messages, back, refresh }) {
     location.hash = back;
     tell({ kind: "mark", record: { uuid: contact.uuid, unread: true } });
   };
+  const readAgain = async () => {
+    if (!contact) return;
+    await post("conversations", { contacts: [contact.uuid], action: "read" });
+    tell({ kind: "mark", record: { uuid: contact.uuid, unread: false } });
+  };
   useKeys({ archive: () => can && archive(), label: () => canLabel && setDialog("label"), ticket: () => may("create_ticket") && contact && setDialog("ticket") });
   const block = { title: t("contact.block"), text: t("contact.block_text"), submit: t("contact.block"), onYes: act("block", t("contact.blocked")) };
   const items = [
     canLabel && { text: t("act.label"), icon: "label", onPick: () => setDialog("label"), onlyNarrow: true },
     can && { text: archiveText, icon: archiveIcon, onPick: archive, onlyNarrow: true },
-    may("act_on_conversations") && !!latest && { text: t("inbox.mark_unread"), icon: "inbox", onPick: () => attempt(leaveUnread, t("inbox.marked_unread")) },
+    may("act_on_conversations") && !!latest && { text: t("inbox.mark_unread"), icon: "inbox", onPick: () => attempt(leaveUnread, t("inbox.marked_unread"), readAgain) },
     may("create_ticket") && { text: t("ticket.open_new"), icon: "ticket", onPick: () => setDialog("ticket") },
     may("create_flow_start") && { text: t("flow.start"), icon: "play", onPick: () => setDialog("flow") },
     can && contact?.flow && { text: t("flow.interrupt"), icon: "stop", onPick: act("interrupt", t("flow.interrupted")) },
@@ -68,8 +76,8 @@ export function Actions({ contact, messages, back, refresh }) {
       ${can && html`<button type="button" class="quiet icon-only only-large" aria-label=${archiveText} title=${archiveText} onClick=${archive}><${Icon} name=${archiveIcon} /></button>`}
       <${Menu} label=${t("act.more_actions")} items=${items} />
     </div>
-    ${dialog === "label" && latest && html`<${LabelDialog} messages=${[latest]} onClose=${close} onUndone=${refresh} />`}
-    ${dialog === "ticket" && contact && html`<${TicketDialog} contact=${contact.uuid} onClose=${close} />`}
+    ${dialog === "label" && latest && html`<${Loaded} load=${loadLabels} isPart messages=${[latest]} onClose=${close} onUndone=${refresh} />`}
+    ${dialog === "ticket" && contact && html`<${Loaded} load=${loadTicket} isPart contact=${contact.uuid} onClose=${close} />`}
     ${dialog === "flow" && contact && html`<${FlowDialog} contact=${contact} onClose=${close} />`}
   `;
 }

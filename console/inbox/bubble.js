@@ -3,6 +3,7 @@
 import { confirmFirst } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
 import { Linked } from "../parts/linked.js";
+import { Loaded } from "../parts/loaded.js";
 import { Menu } from "../parts/menu.js";
 import { attempt } from "../parts/notices.js";
 import { post } from "../shared/api.js";
@@ -10,10 +11,11 @@ import { authorName } from "../shared/authors.js";
 import { may } from "../shared/session.js";
 import { clock, fullTime, t, word } from "../shared/texts.js";
 import { classes, html, useState } from "../shared/ui.js";
-import { LabelDialog } from "./label_dialog.js";
 import { discard, sendAgain } from "./outbox.js";
 
 /** @typedef {import("./thread_data.js").Message} Message */
+
+const loadLabels = () => import("./label_dialog.js");
 
 /** @type {Record<string, string>} */
 const MARKS = { queued: "clock", wired: "check", sent: "check", delivered: "double", read: "double", errored: "failed", failed: "failed" };
@@ -56,7 +58,7 @@ export function Bubble({ message, reason, refresh, follows = false, isFollowed =
         ${!isOut && may("act_on_messages") && message.visibility !== "deleted" &&
         html`<${Menu} label=${t("message.actions")} items=${actions(message, refresh, () => setLabels(true))} className="quiet tiny" />`}
       </p>
-      ${labels && html`<${LabelDialog} messages=${[message]} onClose=${() => (setLabels(false), refresh())} onUndone=${refresh} />`}
+      ${labels && html`<${Loaded} load=${loadLabels} isPart messages=${[message]} onClose=${() => (setLabels(false), refresh())} onUndone=${refresh} />`}
     </li>
   `;
 }

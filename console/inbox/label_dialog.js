@@ -9,7 +9,7 @@ import { t } from "../shared/texts.js";
 import { html } from "../shared/ui.js";
 
 /** @param {{messages: import("./thread_data.js").Message[], onClose: () => void, onUndone: () => void}} props */
-export function LabelDialog({ messages, onClose, onUndone }) {
+export default function LabelDialog({ messages, onClose, onUndone }) {
   const labels = useAll("labels");
   const ids = messages.map(({ id }) => id);
   const has = (/** @type {string} */ uuid) => messages.every((message) => message.labels.some((label) => label.uuid === uuid));

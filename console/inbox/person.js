@@ -13,9 +13,8 @@ import { may } from "../shared/session.js";
 import { fullTime, languageName, listTime, t, word } from "../shared/texts.js";
 import { html, useEffect, useRef, useState } from "../shared/ui.js";
 import { addressOf, displayName } from "../shared/names.js";
-import { TicketCard } from "../tickets/ticket_card.js";
+import TicketSection from "../tickets/ticket_section.js";
 import { iconOf, textOf, whoIs } from "./event_line.js";
-import { TicketDialog } from "./ticket_dialog.js";
 
 /** @typedef {import("../shared/contract.js").Listed<"contact_notes">} Note */
 
@@ -27,7 +26,7 @@ const SHOWN_EVENTS = 8;
  * @param {{contact: import("./thread.js").Contact | undefined, uuid: string, items: import("./thread_data.js").Item[], tickets: import("./tickets.js").Tickets,
  *   isDrawer: boolean, onChange: () => void, onNote: () => Promise<void>, onClose: () => void}} props one that `isDrawer` lies over the conversation
  */
-export function Person({ contact, uuid, items, tickets, isDrawer, onChange, onNote, onClose }) {
+export default function Person({ contact, uuid, items, tickets, isDrawer, onChange, onNote, onClose }) {
   const closer = useRef(/** @type {HTMLButtonElement | null} */ (null));
   useEffect(() => void (isDrawer && closer.current?.focus()), [isDrawer]);
   const pressed = (/** @type {KeyboardEvent} */ event) => {
@@ -50,21 +49,6 @@ export function Person({ contact, uuid, items, tickets, isDrawer, onChange, onNo
           </ol>
         </section>`}
     </aside>
-  `;
-}
-
-/** @param {{contact: string, tickets: import("./tickets.js").Tickets}} props */
-export function TicketSection({ contact, tickets }) {
-  const [opening, setOpening] = useState(false);
-  const topics = useAll("topics");
-  const { shown, isOpen, refresh } = tickets;
-  return html`
-    <section>
-      <h3>${t("tickets.title")}</h3>
-      ${shown.map((ticket) => html`<${TicketCard} key=${ticket.uuid} ticket=${ticket} topics=${topics} canReopen=${!isOpen} onDone=${refresh} />`)}
-      ${!isOpen && may("create_ticket") && html`<button type="button" onClick=${() => setOpening(true)}><${Icon} name="ticket" size=${16} /> ${t("ticket.open_new")}</button>`}
-      ${opening && html`<${TicketDialog} contact=${contact} onClose=${() => (setOpening(false), refresh())} />`}
-    </section>
   `;
 }
 

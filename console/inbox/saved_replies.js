@@ -35,14 +35,23 @@ export function useSavedReplies(text, use) {
   useEffect(() => void load(), []);
   const present = text.trim();
   const same = saved.find((reply) => reply.text === present);
-  const save = () => attempt(() => post("saved_replies", { name: present.slice(0, NAME_LENGTH), text: present }).then(load), t("reply.is_saved"));
-  const forget = (/** @type {string} */ uuid) => attempt(() => remove("saved_replies", { uuid }).then(load));
+  const keep = async (/** @type {{name: string, text: string}} */ reply) => {
+    const { uuid } = await post("saved_replies", reply);
+    await load();
+    return uuid;
+  };
+  const drop = (/** @type {string} */ uuid) => remove("saved_replies", { uuid }).then(load);
+  const save = () => {
+    let kept = "";
+    return attempt(async () => (kept = await keep({ name: present.slice(0, NAME_LENGTH), text: present })), t("reply.is_saved"), () => drop(kept));
+  };
+  const forget = (/** @type {SavedReply} */ { uuid, name, text }) => attempt(() => drop(uuid), t("reply.is_forgotten"), () => keep({ name, text }));
   const sought = /^\/([^\n]*)$/.exec(text)?.[1];
   const found = sought === undefined ? null : saved.filter((reply) => has(`${reply.name} ${reply.text}`, sought)).slice(0, MOST_FOUND);
   const entries = [
     ...saved.map((reply) => ({ id: reply.uuid, text: reply.name, onPick: () => use(reply.text) })),
     present && !same && may("write_saved_reply") ? { text: t("reply.save"), icon: "plus", onPick: save } : null,
-    same && may("write_saved_reply") ? { text: t("reply.forget"), icon: "trash", onPick: () => forget(same.uuid) } : null,
+    same && may("write_saved_reply") ? { text: t("reply.forget"), icon: "trash", onPick: () => forget(same) } : null,
     !saved.length && !present ? { text: t("reply.saved_empty"), icon: "info", onPick: () => {} } : null,
   ];
   return [entries, found && found.length > 0 ? found : null];

@@ -1,6 +1,7 @@
 /** The open conversation. */
 
 import { Icon } from "../parts/icons.js";
+import { Loaded } from "../parts/loaded.js";
 import { attempt } from "../parts/notices.js";
 import { Avatar, Badge, Empty, Problem, Waiting } from "../parts/small.js";
 import { get, post } from "../shared/api.js";
@@ -15,7 +16,6 @@ import { Bubble, Pending } from "./bubble.js";
 import { addressOf, displayName } from "../shared/names.js";
 import { EventLine } from "./event_line.js";
 import { knownUntil, outboxOf } from "./outbox.js";
-import { Person, TicketSection } from "./person.js";
 import { Reply } from "./reply.js";
 import { keyOf, useThread } from "./thread_data.js";
 import { useTickets } from "./tickets.js";
@@ -28,6 +28,10 @@ const TOGETHER_MS = 5 * 60_000;
 
 /** Where the column beside a conversation leaves it room enough. */
 const ROOM_FOR_COLUMN = "(min-width: 1280px)";
+
+/** Who sees the list first waits for none of it. */
+const loadColumn = () => import("./person.js");
+const loadTickets = () => import("../tickets/ticket_section.js");
 
 /**
  * @param {{contact: string, back: string, ticket?: string, sought?: string, soughtOn?: string, unread?: number}} props `back` is the address of the list, `ticket` the UUID
@@ -66,7 +70,7 @@ export function Thread({ contact, back, ticket = "", sought = "", soughtOn = "",
       ${may("create_message") && html`<${Reply} contact=${contact} person=${person.contact} status=${person.contact?.status} urn=${urn}
         newest=${Math.max(0, ...thread.messages.map(({ id }) => id))} onSent=${thread.add} />`}
     </section>
-    ${column.isShown && html`<${Person} contact=${person.contact} uuid=${contact} items=${thread.items} tickets=${tickets} isDrawer=${column.isDrawer}
+    ${column.isShown && html`<${Loaded} load=${loadColumn} isPart contact=${person.contact} uuid=${contact} items=${thread.items} tickets=${tickets} isDrawer=${column.isDrawer}
       onChange=${person.refresh} onNote=${thread.refresh} onClose=${column.toggle} />`}
   `;
 }
@@ -107,7 +111,7 @@ const Gone = ({ contact, back, tickets }) => html`
     <header class="thread-header only-narrow">
       <a class="button quiet icon-only" href=${back} aria-label=${t("act.back")}><${Icon} name="back" /></a>
     </header>
-    ${tickets.shown.length > 0 && html`<div class="gone-tickets"><${TicketSection} contact=${contact} tickets=${tickets} /></div>`}
+    ${tickets.shown.length > 0 && html`<div class="gone-tickets"><${Loaded} load=${loadTickets} isPart contact=${contact} tickets=${tickets} /></div>`}
     <${Empty} icon="contacts" title=${t("contacts.gone")} />
     <${Outbox} contact=${contact} />
   </section>

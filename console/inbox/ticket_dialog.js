@@ -10,7 +10,7 @@ import { t } from "../shared/texts.js";
 import { html, useRef } from "../shared/ui.js";
 
 /** @param {{contact: string, onClose: () => void}} props */
-export function TicketDialog({ contact, onClose }) {
+export default function TicketDialog({ contact, onClose }) {
   const topics = useAll("topics");
   const listed = useAll("users").filter(({ role }) => role !== "viewer" && role !== "surveyor");
   // Whoever opens it has it, also when the others come later.

@@ -6,8 +6,9 @@ import { html, useEffect, useState } from "../shared/ui.js";
 import { attempt } from "./notices.js";
 import { Problem, Waiting } from "./small.js";
 
-/** @param {{load: () => Promise<{default: (props: any) => any}>, [name: string]: any}} props what else is given goes to the part */
-export function Loaded({ load, ...props }) {
+/** @param {{load: () => Promise<{default: (props: any) => any}>, isPart?: boolean, [name: string]: any}} props one that `isPart` of a page stands in its main part,
+ *   where nothing is until it is loaded; what else is given goes to it */
+export function Loaded({ load, isPart = false, ...props }) {
   const [Shown, setShown] = useState(/** @type {any} */ (null));
   const [failed, setFailed] = useState(false);
   useEffect(() => {
@@ -18,6 +19,7 @@ export function Loaded({ load, ...props }) {
   }, [load]);
   // A browser does not load again what it could not load once, and without a network it would show its own page instead.
   const again = () => attempt(() => get("account").then(() => location.reload()));
-  if (failed) return html`<main id="main" tabindex="-1"><${Problem} text=${t("error.offline")} onRetry=${again} /></main>`;
-  return Shown ? html`<${Shown} ...${props} />` : html`<main id="main" tabindex="-1"><${Waiting} /></main>`;
+  if (Shown) return html`<${Shown} ...${props} />`;
+  const problem = failed && html`<${Problem} text=${t("error.offline")} onRetry=${again} />`;
+  return isPart ? problem : html`<main id="main" tabindex="-1">${problem || html`<${Waiting} />`}</main>`;
 }

@@ -94,7 +94,7 @@ def test_a_conversation_is_read_labelled_found_archived_and_its_message_deleted(
     page.get_by_role("button", name="Label", exact=True).click()
     page.get_by_role("dialog").get_by_label("Question").check()
     page.get_by_role("dialog").get_by_label("New label").fill("Directions")
-    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("dialog").get_by_role("button", name="Save").click()
     expect(page.locator(".message.in .tag")).to_have_text(["Directions", "Question"])
     choose_folder(page, "Directions")
     expect(page.locator(".conversation")).to_have_count(1)
