@@ -284,7 +284,8 @@ def _read_upserted(tx: Transaction, table: Table, statement: UpdateBase, rule: A
 
 def _given(statement: ValuesBase) -> dict[str, Any]:
     """What an INSERT or UPDATE sets, by column. SQLAlchemy shows that to nobody: what it has compiled knows values by
-    the names of their parameters, not by columns, and the rows have to be read before.
+    the names of their parameters, not by columns, the rows have to be read before, and to compile each change once more
+    would take 0.4 ms, nearly half of the time of a request that renames a label.
     """
     return {key if isinstance(key, str) else key.key: value for key, value in (statement._values or {}).items()}
 

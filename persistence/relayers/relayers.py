@@ -448,18 +448,18 @@ def _find_former(tx: Transaction, workspace_id: int, address: str, phone: Phone)
         .order_by(rows.id)
         .with_for_update()
     )
-    found = {row.id: row for row in tx.execute(held)}
+    found = {row["id"]: row for row in tx.execute(held).mappings()}
     former, own = found.get(former_id), found.get(phone.id)
     if former is None:
         return None
     inherited: dict[str, Any] = {}
     if own is None:
-        inherited |= {name: former._mapping[name] for name in _CHOICES}
-    if own is None or own.name is None:
-        inherited["name"] = former.name
-    if own is None or own.webhook_url is None:
-        inherited |= {name: former._mapping[name] for name in _RECEIVER}
-    return _Former(former_id, former.uuid, former.name, inherited, is_for_new=own is None)
+        inherited |= {name: former[name] for name in _CHOICES}
+    if own is None or own["name"] is None:
+        inherited["name"] = former["name"]
+    if own is None or own["webhook_url"] is None:
+        inherited |= {name: former[name] for name in _RECEIVER}
+    return _Former(former_id, former["uuid"], former["name"], inherited, is_for_new=own is None)
 
 
 def _replace(tx: Transaction, workspace_id: int, former: _Former, channel_id: int) -> dict[str, Any]:

@@ -81,16 +81,14 @@ class TestShownFlow:
         self, api: Api, database: Database, workspace: Workspace
     ) -> None:
         flow_id = add_flow(database, workspace)
-        people = add_people(database, workspace, 5)
-        for contact_id, status in zip(
-            people, ("waiting", "active", "completed", "interrupted", "expired"), strict=True
-        ):
+        statuses = ["waiting", "active", *["completed"] * 4, "interrupted", *["expired"] * 3]
+        for contact_id, status in zip(add_people(database, workspace, len(statuses)), statuses, strict=True):
             add_run(database, workspace, flow_id, contact_id, status)
 
         (older,), (newer,) = api.results(V1), api.results(V2)
 
-        assert newer["runs"] == {"active": 2, "completed": 1, "interrupted": 1, "expired": 1}
-        assert (older["runs"], older["completed_runs"]) == (5, 1)
+        assert newer["runs"] == {"active": 2, "completed": 4, "interrupted": 1, "expired": 3}
+        assert (older["runs"], older["completed_runs"]) == (10, 4)
 
     def test_labels_come_by_name_until_they_are_taken_off(
         self, api: Api, database: Database, workspace: Workspace

@@ -82,7 +82,7 @@ class TestWriteLabel:
     def test_a_missing_name_is_refused_by_field(self, api: Api, path: str) -> None:
         assert api.post(path, {}).json() == {"name": ["A value is required."]}
 
-    @pytest.mark.parametrize("name", ["+Good", "-Bad", "  -Bad", "+"])
+    @pytest.mark.parametrize("name", ["+Good", "-Bad", "  -Bad", "\u00a0-Bad", "+"])
     def test_a_name_that_a_filter_of_generation_1_would_take_for_a_wish_is_refused_there(
         self, api: Api, name: str
     ) -> None:
