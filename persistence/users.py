@@ -12,9 +12,11 @@ from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing, Refused
 from persistence.lists import Condition, ListQuery, ListSpec, one_of
 from persistence.pages import Order
-from persistence.records import WORKSPACE, Record
+from persistence.records import WORKSPACE, Record, optional
 from persistence.sql.columns import is_uuid
 from persistence.tables.accounts import PERSON_NAME_LENGTH, membership, token, user
+from persistence.tables.teams import TEAM_REF, team, team_member
+from persistence.teams import leave_team
 from persistence.tickets.records import unassign_stranded
 from persistence.tokens import public_part
 from persistence.workspaces.records import hold_workspace
@@ -33,7 +35,7 @@ USER_RECORD = Record(
         "first_name": user.c.first_name,
         "last_name": user.c.last_name,
         "role": membership.c.role,
-        "team": null(),
+        "team": optional(team.c.id, TEAM_REF),
         "avatar": null(),
         "created_on": user.c.created_on,
     }
@@ -49,7 +51,9 @@ USERS = ListSpec(
     user,
     USER_RECORD,
     Order(membership.c.created_on, membership.c.user_id),
-    source=user.join(membership, (membership.c.user_id == user.c.id) & (membership.c.workspace_id == WORKSPACE)),
+    source=user.join(membership, (membership.c.user_id == user.c.id) & (membership.c.workspace_id == WORKSPACE))
+    .outerjoin(team_member, (team_member.c.user_id == user.c.id) & (team_member.c.workspace_id == WORKSPACE))
+    .outerjoin(team, team.c.id == team_member.c.team_id),
     standing=_members,
     filters={
         "uuid": one_of(user.c.uuid),
@@ -91,6 +95,12 @@ def find_member_email(tx: Transaction, workspace_id: int, uuid: str) -> str | No
     mine = (membership.c.workspace_id == workspace_id) & (user.c.uuid == uuid) & user.c.is_active
     statement = select(user.c.email).join(membership, membership.c.user_id == user.c.id).where(mine)
     return tx.execute(statement).scalar_one_or_none()
+
+
+def find_member_uuid(tx: Transaction, workspace_id: int, email: str) -> str | None:
+    """The UUID of the workspace's user with this e-mail address (any case)."""
+    user_id = find_member(tx, workspace_id, email)
+    return None if user_id is None else tx.execute(select(user.c.uuid).where(user.c.id == user_id)).scalar_one()
 
 
 def find_user_reference(tx: Transaction, user_id: int) -> dict[str, str] | None:
@@ -169,6 +179,7 @@ def remove_member(tx: Transaction, workspace_id: int, email: str, by_user_id: in
     _check_another_administrator(tx, workspace_id, user_id, email)
     living = (token.c.workspace_id == workspace_id) & (token.c.user_id == user_id) & token.c.revoked_on.is_(None)
     tx.execute(update(token).where(living).values(revoked_on=tx.now))
+    leave_team(tx, workspace_id, user_id)
     tx.execute(delete(membership).where(_membership_of(workspace_id, user_id)))
     unassign_stranded(tx, workspace_id, user_id, by_user_id)
 

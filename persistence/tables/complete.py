@@ -12,6 +12,7 @@ from persistence.tables import (
     flows,
     messages,
     service,
+    teams,
 )
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "messages",
     "metadata",
     "service",
+    "teams",
 ]

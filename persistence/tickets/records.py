@@ -17,6 +17,7 @@ from persistence.records import Record, optional
 from persistence.stamps import TICKET_ASSIGNED, stamped, tell
 from persistence.tables.accounts import membership, user, user_ref
 from persistence.tables.contacts import CONTACT_REF, OPEN, TOPIC_REF, contact, ticket, ticket_event, topic
+from persistence.teams import narrow_tickets
 
 OPENED, ASSIGNED, NOTE_ADDED, TOPIC_CHANGED = "opened", "assigned", "note_added", "topic_changed"
 REOPENED = "reopened"
@@ -64,6 +65,7 @@ TICKETS = ListSpec(
     TICKET_RECORD,
     reversible(ticket.c.modified_on, ticket.c.id),
     source=WITH_REFERENCES,
+    standing=narrow_tickets,
     options=frozenset({"reverse"}),
     is_followed=True,
     filters={

@@ -139,6 +139,31 @@ def _create_group(tx: Transaction, workspace: Workspace, given: Options) -> int:
     return create_query_group(tx, workspace, given.name, given.query, sees_urns=True)
 
 
+def _create_team(tx: Transaction, workspace: Workspace, given: Options) -> int:
+    from persistence.teams import create_team
+
+    return create_team(tx, workspace.id, given.name, given.topic, _users_of(tx, workspace, given.member))
+
+
+def _change_team(tx: Transaction, workspace: Workspace, given: Options) -> int:
+    from persistence.teams import TEAMS, change_team
+
+    name = given.name or _present(tx, workspace, TEAMS, "uuid", given.uuid)["name"]
+    members = _users_of(tx, workspace, given.member) or None
+    return change_team(tx, workspace.id, given.uuid, name, given.topic or None, members)
+
+
+def _users_of(tx: Transaction, workspace: Workspace, emails: list[str]) -> list[str]:
+    """The UUIDs of users, who must have a role in the workspace."""
+    from persistence.users import find_member_uuid
+
+    found = [(email, find_member_uuid(tx, workspace.id, email)) for email in emails]
+    for email, uuid in found:
+        if uuid is None:
+            raise CommandFailed(f"{email} is not a user of this workspace")
+    return [uuid for _, uuid in found if uuid is not None]
+
+
 def _create_template(tx: Transaction, workspace: Workspace, given: Options) -> int:
     from persistence.templates import Translation, set_translation
 
@@ -217,6 +242,12 @@ KINDS = {
         "persistence.resthooks.RESTHOOKS", "slug", delete=_deleted("persistence.resthooks.delete_resthook")
     ),
     "start": Kind("persistence.flow_starts.flow_starts.STARTS"),
+    "team": Kind(
+        "persistence.teams.TEAMS",
+        create=_create_team,
+        change=_change_team,
+        delete=_deleted("persistence.teams.delete_team"),
+    ),
     "template": Kind("persistence.templates.TEMPLATES", create=_create_template),
     "ticketer": Kind(
         "persistence.ticketers.TICKETERS",

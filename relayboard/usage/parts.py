@@ -38,6 +38,7 @@ NAMES_RECORD = {
     "--email": "user",
     "--user": "user",
     "--assignee": "user",
+    "--member": "user",
     "contact": "contact",
 }
 """Options and arguments that name a record, by a UUID or a name."""

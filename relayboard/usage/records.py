@@ -44,7 +44,7 @@ MEDIA = Noun(
     ),
 )
 
-NAMED = ("group", "label", "topic", "optin", "ticketer", "classifier", "template", "campaign", "flow")
+NAMED = ("group", "label", "topic", "team", "optin", "ticketer", "classifier", "template", "campaign", "flow")
 
 
 def subscriber() -> OneOf:
@@ -178,6 +178,33 @@ TOPIC = Noun(
     showing("topic"),
     renaming("topic"),
     deletion("topic", ""),
+)
+TEAM_PARTS = (
+    option("--topic", "a topic of the team; repeat", metavar="UUID", several=True),
+    option("--member", "a user of the team; repeat", metavar="EMAIL", several=True),
+)
+TEAM = Noun(
+    "team",
+    "teams with their topics and users",
+    creation(
+        "a new team",
+        named("the name of the team"),
+        *TEAM_PARTS,
+        examples=(f"{IN} --name 'Night shift' --topic Billing --member ann@example.org",),
+    ),
+    listing("the teams of a workspace"),
+    showing("team"),
+    Action(
+        "change",
+        "records.run_change",
+        "rename a team, or replace its topics or users",
+        workspace(),
+        record("team", "uuid"),
+        option("--name", "the new name"),
+        *TEAM_PARTS,
+        examples=(f"{IN} 'Night shift' --topic Billing --topic Delivery", f"{IN} {ID} --name Day"),
+    ),
+    deletion("team", " (its topics and users stay)"),
 )
 GLOBAL = Noun(
     "global",
@@ -428,6 +455,7 @@ ALL = (
     GROUP,
     LABEL,
     TOPIC,
+    TEAM,
     GLOBAL,
     OPTIN,
     TICKETER,

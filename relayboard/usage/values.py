@@ -44,6 +44,7 @@ AUDIT_RESOURCES = (
     "resthook_subscribers",
     "resthooks",
     "sessions",
+    "teams",
     "templates",
     "ticketers",
     "tokens",

@@ -224,6 +224,8 @@ FIELDS: Mapping[str, Forms] = {
     "template": (by_uuid("template"), by_text("template")),
     "tickets": (by_uuid("ticket"),),
     "topic": (by_uuid("topic"),),
+    "topics": (by_uuid("topic"),),
+    "members": (by_uuid("app_user"),),
     "triggers.channel": (by_uuid("channel"),),
     "triggers.contacts": (by_uuid("contact"),),
     "urn": (BY_URN,),

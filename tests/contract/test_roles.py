@@ -28,11 +28,11 @@ MAY = {
             "act_on_user change_channel_settings change_workspace_settings create_data_request "
             "create_invitation delete_invitation list_audit_events list_channel_settings list_data_requests "
             "list_invitations read_channel_release release_channel rotate_webhook_secret write_webhook_receiver "
-            "create_webhook_subscription delete_webhook_subscription"
+            "create_webhook_subscription delete_webhook_subscription delete_team write_team"
         ),
         "administrator editor viewer agent": (
             "check_contact_query find_messages follow_changes list_contact_notes list_conversations list_saved_replies "
-            "list_tickets list_topics list_users read_query_words read_timeline"
+            "list_teams list_tickets list_topics list_users read_query_words read_timeline"
         ),
         "administrator editor viewer": (
             "list_broadcasts list_campaign_events list_campaigns list_channel_alarms list_channel_events "

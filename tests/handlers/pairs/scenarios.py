@@ -115,6 +115,21 @@ FIELDS = Scenario(
     (f"{V2}/fields.json", f"{V2}/contacts.json", f"{V2}/campaign_events.json"),
 )
 
+TEAMS = Scenario(
+    lambda api: {
+        "topic": uuid_of_new(api, f"{V2}/topics.json", {"name": "Sales"}),
+        "team": uuid_of_new(api, f"{V2}/teams.json", {"name": "Night"}),
+        "other": uuid_of_new(api, f"{V2}/teams.json", {"name": "Day"}),
+    },
+    {
+        "create": post(f"{V2}/teams.json", {"name": "Evening", "topics": ["{topic}"]}),
+        "fill": post(f"{V2}/teams.json", {"name": "Night", "topics": ["{topic}"]}, uuid="{team}"),
+        "fill another": post(f"{V2}/teams.json", {"name": "Evening", "topics": ["{topic}"]}, uuid="{other}"),
+        "delete": delete(f"{V2}/teams.json", uuid="{team}"),
+        "delete topic": delete(f"{V2}/topics.json", uuid="{topic}"),
+    },
+    (f"{V2}/teams.json", f"{V2}/topics.json"),
+)
 TOPICS = Scenario(
     lambda api: {"topic": uuid_of_new(api, f"{V2}/topics.json", {"name": "Sales"})},
     {
@@ -382,6 +397,7 @@ SET_UP_SCENARIOS = {
     "globals": GLOBALS,
     "fields": FIELDS,
     "topics": TOPICS,
+    "teams": TEAMS,
     "optins": OPTINS,
     "invitations": INVITATIONS,
     "people": PEOPLE,

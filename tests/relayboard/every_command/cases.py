@@ -178,6 +178,7 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
     ),
     ("label", "create"): ("--workspace {workspace} --name Urgent",),
     ("topic", "create"): ("--workspace {workspace} --name Billing",),
+    ("team", "create"): ("--workspace {workspace} --name Night --topic {topic} --member {administrator}",),
     ("campaign", "list"): ("--workspace {workspace}",),
     ("campaign", "archive"): ("{spare_campaign}",),
     ("campaign", "restore"): ("{put_away_campaign} --group Campaigners",),
@@ -295,6 +296,10 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
     ("topic", "show"): ("--workspace {workspace} {topic}",),
     ("topic", "change"): ("--workspace {workspace} --name Wellness {topic}",),
     ("topic", "delete"): ("--workspace {workspace} --yes Spare",),
+    ("team", "list"): ("--workspace {workspace}",),
+    ("team", "show"): ("--workspace {workspace} Days",),
+    ("team", "change"): ("--workspace {workspace} --name Evenings --topic {topic} --member {administrator} Days",),
+    ("team", "delete"): ("--workspace {workspace} --yes Spare",),
     ("global", "list"): ("--workspace {workspace}",),
     ("global", "show"): ("--workspace {workspace} hotline",),
     ("global", "change"): (

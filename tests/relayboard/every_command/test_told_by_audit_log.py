@@ -11,8 +11,8 @@ from tests.relayboard.every_command.running import Run, arrange
 from tests.relayboard.every_command.world import World
 
 CREATED, CHANGED, DELETED = "created", "changed", "deleted"
-NAMED = ("group", "label", "topic", "field", "global", "optin", "ticketer", "classifier", "campaign")
-DELETED_NAMED = ("group", "label", "field", "global", "topic", "optin", "resthook")
+NAMED = ("group", "label", "topic", "team", "field", "global", "optin", "ticketer", "classifier", "campaign")
+DELETED_NAMED = ("group", "label", "field", "global", "topic", "team", "optin", "resthook")
 TOLD: dict[Leaf, tuple[str, str]] = {
     ("workspace", "change"): ("workspace", CHANGED),
     ("user", "create"): ("users", CREATED),

@@ -45,6 +45,7 @@ from persistence.tables.contacts import contact, group, topic
 from persistence.tables.data_jobs import COMPLETED, READY, contact_import, imported_contact
 from persistence.tables.deliveries import FAILED
 from persistence.tables.flows import flow, flow_start
+from persistence.teams import create_team
 from persistence.templates import TEMPLATES, Translation, set_translation
 from persistence.ticketers import TICKETERS, create_ticketer
 from persistence.tickets.actions import NewTicket, open_ticket
@@ -111,6 +112,8 @@ def made_world(service: RunningService, folder: Path) -> Iterator[World]:
             tx.execute(topic.select().where(topic.c.id == create_topic(tx, workspace.id, "Health"))).one().uuid
         )
         create_topic(tx, workspace.id, "Spare")
+        for name in ("Days", "Spare"):
+            create_team(tx, workspace.id, name)
         ensure_resthook(tx, workspace.id, "spare-birth")
         create_field(tx, workspace.id, "Age", "number")
         create_field(tx, workspace.id, "Village", "text")
