@@ -12,7 +12,7 @@ import { useReturn } from "./returning.js";
 
 const RESOURCES = [
   "users", "account", "sessions", "tokens", "invitations", "workspace", "channels", "webhook_receivers", "flows", "triggers", "campaigns", "campaign_events",
-  "contacts", "contact_imports", "contact_jobs", "exports", "data_requests", "broadcasts", "flow_starts", "messages", "media", "groups", "fields", "labels", "topics", "globals", "optins", "resthooks", "resthook_subscribers", "classifiers", "ticketers",
+  "contacts", "contact_imports", "contact_jobs", "exports", "data_requests", "broadcasts", "flow_starts", "messages", "media", "groups", "fields", "labels", "topics", "teams", "globals", "optins", "resthooks", "resthook_subscribers", "classifiers", "ticketers",
   "templates",
 ];
 const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;

@@ -10,6 +10,7 @@ import { AuditLog } from "./audit.js";
 import { People } from "./people.js";
 import { KINDS, Records } from "./records.js";
 import { Resthooks } from "./resthooks.js";
+import { Teams } from "./teams.js";
 import { Tokens } from "./tokens.js";
 import { Workspace } from "./workspace.js";
 
@@ -33,6 +34,7 @@ function parts() {
       sections: [
         { name: "workspace", title: "settings.workspace", isFor: may("read_workspace"), draw: () => html`<${Workspace} />` },
         { name: "users", title: "settings.users", isFor: may("list_users"), draw: () => html`<${People} />` },
+        { name: "teams", title: "team.teams", isFor: may("list_teams"), draw: () => html`<${Teams} />` },
         { name: "audit", title: "settings.audit", isFor: may("list_audit_events"), draw: () => html`<${AuditLog} />` },
       ],
     },

@@ -80,7 +80,7 @@ export function People() {
 function Person({ user, onEdit, onRemove }) {
   const name = user.name || user.email;
   return html`<li>
-    <${Avatar} name=${name} id=${user.uuid} /><strong>${name}</strong><span class="note">${user.email}</span><${Badge}>${word("role", user.role)}<//>
+    <${Avatar} name=${name} id=${user.uuid} /><strong>${name}</strong><span class="note">${[user.email, user.team?.name].filter(Boolean).join(" · ")}</span><${Badge}>${word("role", user.role)}<//>
     ${may("act_on_user") && html`
       <button type="button" class="quiet" aria-label=${t("settings.edit_name", { name })} onClick=${onEdit}>${t("act.edit")}</button>
       <button type="button" class="quiet icon-only" aria-label=${t("settings.remove_user", { name })} title=${t("settings.remove_user", { name })} onClick=${onRemove}><${Icon} name="trash" size=${18} /></button>`}

@@ -84,6 +84,8 @@ export const PERMISSIONS = {
   write_saved_reply: helpers,
   write_label: editors,
   write_topic: editors,
+  list_teams: all,
+  write_team: ["administrator"],
   write_field: editors,
   write_global: editors,
   list_globals: staff,

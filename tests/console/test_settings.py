@@ -16,13 +16,15 @@ from tests.console.clinic import PASSWORD, Clinic
 from tests.console.pages import NARROW, findings, open_page, refused, sign_in
 
 PAGES = (
-    *("workspace", "users", "audit", "labels", "topics", "groups", "fields", "optins", "saved_replies", "globals"),
-    *("resthooks", "resthooks/new-registration", "tokens", "account"),
+    *("workspace", "users", "teams", "audit", "labels", "topics", "groups", "fields", "optins", "saved_replies"),
+    *("globals", "resthooks", "resthooks/new-registration", "tokens", "account"),
 )
 SECTIONS = {
-    "agent": ["Workspace", "Users", "Topics", "Groups", "Fields", "Saved replies", "API tokens", "Your account"],
+    "agent": [
+        *("Workspace", "Users", "Teams", "Topics", "Groups", "Fields", "Saved replies", "API tokens", "Your account"),
+    ],
     "editor": [
-        *("Workspace", "Users", "Labels", "Topics", "Groups", "Fields", "Opt-ins", "Saved replies", "Globals"),
+        *("Workspace", "Users", "Teams", "Labels", "Topics", "Groups", "Fields", "Opt-ins", "Saved replies", "Globals"),
         *("Resthooks", "API tokens", "Your account"),
     ],
 }
@@ -72,6 +74,14 @@ def test_an_administrator_sets_up_the_workspace_and_the_log_tells(somebody, clin
     page.get_by_role("radio", name="Agent").check()
     submit(page, "Save")
     expect(page.locator(".records li", has_text="zuri@example.org")).to_contain_text("Agent")
+
+    section(page, "Teams")
+    page.get_by_role("button", name="Add").click()
+    page.get_by_label("Name").fill("Night shift")
+    page.get_by_role("checkbox", name="General").check()
+    page.get_by_role("checkbox", name="Zuri").check()
+    submit(page, "Save")
+    expect(page.locator(".records li", has_text="Night shift")).to_contain_text("General · Zuri")
 
     section(page, "API tokens")
     page.get_by_role("button", name="New token").click()
