@@ -9,8 +9,8 @@ from sqlalchemy.dialects import postgresql
 
 from persistence.migrations import keys
 
-revision = "0043"
-down_revision = "0042"
+revision = "0044"
+down_revision = "0043"
 works_for = "0001"
 branch_labels = None
 depends_on = None
