@@ -1,13 +1,15 @@
 /** The conversations, newest first. */
 
 import { Icon } from "../parts/icons.js";
+import { Rows } from "../parts/rows.js";
 import { Avatar, Empty, ListEnd } from "../parts/small.js";
 import { authorName, useAuthors } from "../shared/authors.js";
+import { hasDraft } from "../shared/drafts.js";
 import { link } from "../shared/router.js";
 import { may } from "../shared/session.js";
 import { fullTime, listTime, t } from "../shared/texts.js";
 import { classes, html, useEffect } from "../shared/ui.js";
-import { displayName } from "../shared/names.js";
+import { channelName, displayName } from "../shared/names.js";
 import { refusedReplyTo } from "./outbox.js";
 
 /** @typedef {import("../shared/contract.js").Listed<"conversations">} Conversation */
@@ -35,38 +37,42 @@ export function ConversationList({ list, shown, chosen, query, sought, hasFound,
         ? html`<${Empty} icon="search" title=${t("inbox.none_found")} text=${t("inbox.none_found_text")} />`
         : html`<${Empty} icon="inbox" title=${t("inbox.empty")} text=${t("inbox.empty_text")}>
             ${may("claim_relayer") && html`<a class="button" href=${link(["channels"])}>${t("channels.title")}</a>`}<//>`)}
-      <ul class="conversations">
-        ${shown.map((conversation) => html`<${Row} key=${conversation.uuid} ...${conversation} isChosen=${conversation.uuid === chosen} query=${query} />`)}
-      </ul>
+      <${Rows} items=${shown} idOf=${(/** @type {Conversation} */ { uuid }) => uuid} chosen=${chosen} hasMore=${list.hasMore}
+        draw=${(/** @type {Conversation} */ conversation, /** @type {boolean} */ isStop) =>
+          html`<${Row} ...${conversation} isChosen=${conversation.uuid === chosen} isStop=${isStop} query=${query} />`} />
       <${ListEnd} list=${hasFound ? { ...list, problem: "" } : list} />
     </div>
   `;
 }
 
-/** Drawn anew only when something of it changes, as all that read a signal. @param {Conversation & {isChosen: boolean, query: Record<string, string>}} props */
-function Row({ contact, urn, last_message: last, unread_count: unread, has_open_ticket, isChosen, query }) {
+/** Drawn anew only when something of it changes, as all that read a signal. @param {Conversation & {isChosen: boolean, isStop: boolean, query: Record<string, string>}} props */
+function Row({ contact, urn, last_message: last, unread_count: unread, ticket, labels, isChosen, isStop, query }) {
   const refused = refusedReplyTo(contact.uuid);
+  const assignee = ticket?.assignee;
   return html`
-    <li>
-      <a class=${classes("conversation", unread > 0 && "unread")} href=${link(["inbox", contact.uuid], query)}
-        aria-current=${isChosen ? "true" : undefined}>
-        <${Avatar} name=${contact.name} id=${contact.uuid} />
-        <span class="conversation-text">
-          <span class="conversation-top">
-            <strong><bdi>${displayName(contact.name, urn)}</bdi></strong>
-            <time datetime=${last.created_on} title=${fullTime(last.created_on)}>${listTime(last.created_on)}</time>
-          </span>
-          <span class="conversation-last">
-            ${refused
-              ? html`<span class="preview refused"><${Icon} name="failed" size=${14} /> ${t("reply.not_sent")} <bdi>${refused.text || t("inbox.file")}</bdi></span>`
-              : html`<span class="preview">
-                  ${last.direction === "out" && html`<span class="you"><bdi>${authorName(last)}</bdi>:</span> `}<bdi>${last.text || t("inbox.file")}</bdi>
-                </span>`}
-            ${has_open_ticket && html`<span class="has-ticket" title=${t("ticket.open")}><${Icon} name="ticket" size=${16} /><span class="hidden">${t("ticket.open")}</span></span>`}
-            ${unread > 0 && html`<span class="count"><span class="hidden">${t("inbox.unread")} </span>${unread}</span>`}
-          </span>
+    <a class=${classes("conversation", unread > 0 && "unread")} href=${link(["inbox", contact.uuid], query)} aria-current=${isChosen ? "true" : undefined} tabindex=${isStop ? 0 : -1}>
+      <${Avatar} name=${contact.name} id=${contact.uuid} />
+      <span class="conversation-text">
+        <span class="conversation-top">
+          <strong><bdi>${displayName(contact.name, urn)}</bdi></strong>
+          <time datetime=${last.created_on} title=${fullTime(last.created_on)}>${listTime(last.created_on)}</time>
         </span>
-      </a>
-    </li>
+        <span class="conversation-last">
+          ${refused
+            ? html`<span class="preview refused"><${Icon} name="failed" size=${14} /> ${t("reply.not_sent")} <bdi>${refused.text || t("inbox.file")}</bdi></span>`
+            : html`<span class="preview">
+                ${last.direction === "out" && html`<span class="you"><bdi>${authorName(last)}</bdi>:</span> `}<bdi>${last.text || t("inbox.file")}</bdi>
+              </span>`}
+          ${unread > 0 && html`<span class="count"><span class="hidden">${t("inbox.unread")} </span>${unread}</span>`}
+        </span>
+        <span class="conversation-about">
+          ${hasDraft(`reply.${contact.uuid}`) && html`<span class="draft-mark">${t("inbox.draft")}</span>`}
+          ${ticket && html`<span class="has-ticket" title=${t("ticket.open")}><${Icon} name="ticket" size=${13} /><span class="hidden">${t("ticket.open")}: </span>
+            <bdi>${assignee ? assignee.name || assignee.email : t("tickets.nobody")}</bdi></span>`}
+          ${labels.map(({ uuid, name }) => html`<span key=${uuid} class="tag">${name}</span>`)}
+          ${last.channel && html`<span class="by-channel"><${Icon} name="channel" size=${12} /> <bdi>${channelName(last.channel)}</bdi></span>`}
+        </span>
+      </span>
+    </a>
   `;
 }

@@ -1,18 +1,25 @@
-/** Choosing a folder or a label. */
+/** Choosing a folder or a label: those of every day as tabs with their counts, the others in a menu. */
 
 import { Icon } from "../parts/icons.js";
 import { Menu } from "../parts/menu.js";
+import { counts } from "../shared/counts.js";
 import { useAll } from "../shared/lists.js";
-import { go } from "../shared/router.js";
+import { go, link } from "../shared/router.js";
 import { may } from "../shared/session.js";
-import { t } from "../shared/texts.js";
+import { number, t } from "../shared/texts.js";
 import { html, useState } from "../shared/ui.js";
 
+export const [TO_ANSWER, MINE, UNREAD, ALL] = ["inbox", "mine", "unread", "all"];
+
+/** @type {[string, import("../shared/texts.js").Key, "waiting" | "mine" | "unread" | undefined][]} */
+const TABS = [
+  [TO_ANSWER, "folder.inbox", "waiting"],
+  [MINE, "tickets.mine", "mine"],
+  [UNREAD, "folder.unread", "unread"],
+  [ALL, "inbox.all", undefined],
+];
 /** @type {[string, import("../shared/texts.js").Key][]} */
-const FOLDERS = [
-  ["", "folder.all"],
-  ["inbox", "folder.inbox"],
-  ["unread", "folder.unread"],
+const OTHERS = [
   ["flows", "folder.flows"],
   ["archived", "folder.archived"],
   ["outbox", "folder.outbox"],
@@ -20,24 +27,27 @@ const FOLDERS = [
   ["failed", "folder.failed"],
 ];
 
+/** The folder of an address: what waits for an answer, unless somebody looks for something. @param {Record<string, string>} query */
+export const folderShown = ({ folder, label, search }) => folder || (label || search ? ALL : TO_ANSWER);
+
 /** @param {{folder: string, label: string, search: string}} props */
 export function Folders({ folder, label, search }) {
   const [opened, setOpened] = useState(0);
   const labels = useAll(may("list_labels") ? "labels" : null, opened);
-  const folders = FOLDERS.map(([name, text]) => ({
-    text: t(text),
-    checked: name === folder && !label,
-    onPick: () => go(["inbox"], { folder: name, search }),
-  }));
-  const labelled = labels.map(({ uuid, name }) => ({
-    id: uuid,
-    text: name ?? "",
-    icon: "label",
-    checked: uuid === label,
-    onPick: () => go(["inbox"], { label: uuid, search }),
-  }));
-  const exported = may("list_exports") && { text: t("exports.title"), icon: "download", onPick: () => go(["exports"], { type: "messages", folder }) };
-  const shown = labels.find(({ uuid }) => uuid === label)?.name ?? t(FOLDERS.find(([name]) => name === folder)?.[1] ?? "folder.all");
-  return html`<${Menu} label=${t("inbox.folders")} items=${[...folders, ...labelled, exported]} text=${html`${shown} <${Icon} name="down" size=${16} />`}
-    className="quiet folder-button" onOpen=${() => setOpened(opened + 1)} />`;
+  const folders = OTHERS.map(([name, text]) => ({ text: t(text), checked: name === folder, onPick: () => go(["inbox"], { folder: name, search }) }));
+  const labelled = labels.map(({ uuid, name }) => ({ id: uuid, text: name ?? "", icon: "label", checked: uuid === label, onPick: () => go(["inbox"], { label: uuid, search }) }));
+  const exported = may("list_exports") && { text: t("exports.title"), icon: "download", onPick: () => go(["exports"], { type: "messages", folder: OTHERS.some(([name]) => name === folder) ? folder : "" }) };
+  const other = OTHERS.find(([name]) => name === folder);
+  const chosen = label ? labels.find(({ uuid }) => uuid === label)?.name : other && t(other[1]);
+  const tabs = TABS.filter(([, , count]) => count !== "mine" || may("list_tickets"));
+  return html`
+    <${Menu} label=${t("inbox.more_folders")} items=${[...folders, ...labelled, exported]} text=${html`${chosen ?? t("inbox.more")} <${Icon} name="down" size=${16} />`}
+      className=${chosen ? "quiet folder-button is-chosen" : "quiet folder-button"} onOpen=${() => setOpened(opened + 1)} />
+    <nav class="views folders" aria-label=${t("inbox.folders")}>
+      ${tabs.map(([name, text, count]) => {
+        const counted = count && counts.value[count];
+        return html`<a key=${name} href=${link(["inbox"], { folder: name === TO_ANSWER && !search ? "" : name, search })} aria-current=${name === folder && !label ? "true" : undefined}>
+          ${t(text)}${counted && counted.value > 0 && html` <span class="tab-count">${number(counted.value)}${counted.isMore ? "+" : ""}</span>`}</a>`;
+      })}
+    </nav>`;
 }

@@ -2,34 +2,43 @@
 
 import { Icon } from "../parts/icons.js";
 import { Empty } from "../parts/small.js";
-import { get, post } from "../shared/api.js";
+import { post } from "../shared/api.js";
 import { useList } from "../shared/lists.js";
-import { useChanges } from "../shared/changes.js";
 import { tell } from "../shared/live.js";
-import { may } from "../shared/session.js";
+import { account, may } from "../shared/session.js";
 import { go, link } from "../shared/router.js";
 import { useTypedSearch } from "../shared/search.js";
 import { t } from "../shared/texts.js";
 import { html, useEffect, useMemo, useRef, useState } from "../shared/ui.js";
 import { ConversationList } from "./conversation_list.js";
-import { Folders } from "./folders.js";
+import { ALL, folderShown, Folders, MINE, UNREAD } from "./folders.js";
 import { FoundMessages, useFoundMessages } from "./found_messages.js";
 import { useKeys } from "./keys.js";
+import { useLiveRows } from "./live_rows.js";
 import { Thread } from "./thread.js";
+
+/** Conversations that are asked for together: some screens full. */
+const PAGE = 50;
 
 /** @param {{place: import("../shared/router.js").Place}} props */
 export default function Inbox({ place }) {
   const { message = "", on = "" } = place.query;
   const query = useMemo(() => Object.fromEntries(Object.entries(place.query).filter(([name]) => !["message", "on"].includes(name))), [place.query]);
-  const { folder = "", label = "", search = "" } = query;
+  const { label = "", search = "" } = query;
+  const folder = folderShown(query);
   const chosen = place.parts[0];
   const [typed, setTyped] = useTypedSearch(search);
-  const isUnread = folder === "unread";
-  const filters = { folder: isUnread ? undefined : folder || undefined, label: label || undefined, search: search || undefined, unread: isUnread || undefined };
-  const list = useList("conversations", filters);
+  const filters = {
+    folder: [ALL, MINE, UNREAD].includes(folder) ? undefined : folder,
+    assignee: folder === MINE ? account.value?.user.email : undefined,
+    unread: folder === UNREAD || undefined,
+    label: label || undefined,
+    search: search || undefined,
+  };
+  const list = useList("conversations", { ...filters, page_size: PAGE });
   const shown = list.items;
   const found = useFoundMessages(search);
-  useRows(list, filters);
+  useLiveRows(list, filters);
 
   // A conversation that is not in the list is one that somebody was led to: it may be unread.
   const unread = chosen ? (shown.find(({ contact }) => contact.uuid === chosen)?.unread_count ?? 1) : 0;
@@ -79,41 +88,6 @@ export default function Inbox({ place }) {
         : html`<section class="thread none"><${Empty} icon="inbox" title=${t("inbox.choose")} text=${t("inbox.choose_text")} /></section>`}
     </main>
   `;
-}
-
-/** More conversations than these change seldom at once; then the list is asked for. */
-const MOST_ROWS = 8;
-
-/**
- * Keeps the rows of a list: of the conversations that changed, and of no others.
- * @param {import("../shared/lists.js").List<import("./conversation_list.js").Conversation>} list
- * @param {import("../shared/contract.js").Filters<"conversations">} filters
- */
-function useRows(list, filters) {
-  const present = useRef(filters);
-  present.current = filters;
-  useChanges(["message", "ticket", "run", "mark"], async (records) => {
-    const contacts = new Set(records?.map((record) => record.contact?.uuid ?? record.uuid));
-    if (!records || contacts.size > MOST_ROWS) return list.refresh();
-    const asked = present.current;
-    const pages = await Promise.all([...contacts].map((contact) => get("conversations", { ...asked, contact }))).catch(() => null);
-    // Without an answer the next change tells; meanwhile somebody may have chosen another folder.
-    if (pages && JSON.stringify(asked) === JSON.stringify(present.current)) list.change((items) => withRows(items, contacts, pages.flatMap(({ results }) => results), list.hasMore));
-  });
-}
-
-/**
- * The list with the rows of some contacts anew, by the time of their last message; what belongs to later pages comes with them.
- * @param {import("./conversation_list.js").Conversation[]} items
- * @param {Set<string>} contacts
- * @param {import("./conversation_list.js").Conversation[]} rows
- * @param {boolean} hasMore
- */
-function withRows(items, contacts, rows, hasMore) {
-  const others = items.filter(({ uuid }) => !contacts.has(uuid));
-  const end = items.at(-1)?.last_on ?? "";
-  const fresh = rows.filter(({ last_on }) => !hasMore || last_on >= end);
-  return [...others, ...fresh].sort((a, b) => (a.last_on > b.last_on ? -1 : a.last_on < b.last_on ? 1 : 0));
 }
 
 /** Whether somebody can see the page. */

@@ -163,7 +163,7 @@ def test_what_is_sent_without_network_arrives_once_when_it_is_back(somebody, cli
 
 
 def test_two_tabs_show_the_same_and_end_together(somebody, clinic):
-    one = sign_in(somebody, clinic, "editor")
+    one = sign_in(somebody, clinic, "editor", place="inbox?folder=all")
     two = somebody.new_page()
     open_page(two, clinic, "inbox")
     one.locator(".conversation").nth(5).click()

@@ -69,7 +69,7 @@ def test_a_kept_reply_shows_once_and_is_sent_once_though_its_conversation_opens_
     page = somebody.new_page()
     asked: list[Route] = []
     page.route(f"**{MESSAGES}", lambda route: asked.append(route))
-    open_page(page, clinic, "inbox")
+    open_page(page, clinic, "inbox?folder=all")
     wait_until(lambda: page.locator("main").count() and asked, "the page to send it")
     page.locator(".conversation", has_text="+250788000813").click()
     bubbles = page.locator(".message", has_text="Still on its way")
@@ -100,7 +100,7 @@ def test_a_kept_reply_that_is_refused_shows_on_every_page_and_in_the_list_until_
     expect(banner).to_be_visible()
     page.reload()
     expect(banner).to_be_visible()
-    open_page(page, clinic, "inbox")
+    open_page(page, clinic, "inbox?folder=all")
     row = page.locator(".conversation", has_text="+250788000821")
     expect(row).to_contain_text("Not sent: Come at nine")
     assert findings(page, "a refused reply") == []

@@ -1,0 +1,114 @@
+/** Keeps the rows of the inbox by what the stream tells. What it tells says enough of most messages; of a conversation that
+ *  is not in the list, or of which it does not say enough, the one row is asked for. */
+
+import { get } from "../shared/api.js";
+import { useChanges } from "../shared/changes.js";
+import { useRef } from "../shared/ui.js";
+
+/**
+ * @typedef {import("./conversation_list.js").Conversation} Conversation
+ * @typedef {import("../shared/contract.js").Filters<"conversations">} Filters
+ * @typedef {import("../shared/contract.js").Records} Records
+ * @typedef {Records["message"] | Records["ticket"] | Records["mark"]} Told
+ */
+
+/** More conversations than these seldom change at once, which nothing tells enough of; then the list is asked for. */
+const MOST_ROWS = 8;
+/** What the API counts. */
+const MOST_UNREAD = 100;
+
+/** The folder in which the service has a message, by its rule. @param {Records["message"]} message */
+export function folderOf({ direction, visibility, status, flow }) {
+  if (direction === "in") {
+    if (status !== "handled") return null;
+    return visibility === "archived" ? "archived" : visibility !== "visible" ? null : flow ? "flows" : "inbox";
+  }
+  if (visibility !== "visible") return null;
+  return status === "failed" ? "failed" : status === "queued" || status === "errored" ? "outbox" : "sent";
+}
+
+/**
+ * The row after a message, or null if the message does not say enough. @param {Conversation} row @param {Records["message"]} message
+ * @returns {Conversation | null}
+ */
+function withMessage(row, message) {
+  const last = row.last_message;
+  const isSame = last.uuid === message.uuid;
+  const isOut = message.direction === "out";
+  if (!isSame && message.created_on <= row.last_on) return isOut ? row : null;
+  if (message.visibility === "deleted") return null;
+  const [before, now] = [isSame ? folderOf(last) : null, folderOf(message)];
+  // Whoever archives, restores or labels does so with messages that were counted already.
+  if (isSame && !isOut && (before ?? now) !== now) return null;
+  if (isSame && !sameLabels(last, message)) return null;
+  const unread = now === "inbox" && before === null ? Math.min(MOST_UNREAD, row.unread_count + 1) : row.unread_count;
+  return { ...row, contact: message.contact ?? row.contact, last_message: message, last_on: message.created_on, unread_count: unread };
+}
+
+/** @param {Records["message"]} one @param {Records["message"]} other */
+const sameLabels = (one, other) => one.labels.map(({ uuid }) => uuid).join() === other.labels.map(({ uuid }) => uuid).join();
+
+/** @param {Conversation} row @param {Records["ticket"]} ticket @returns {Conversation} */
+function withTicket(row, { uuid, topic, assignee, status }) {
+  if (status === "open") return { ...row, ticket: { uuid, topic, assignee }, has_open_ticket: true };
+  return row.ticket?.uuid === uuid ? { ...row, ticket: null, has_open_ticket: false } : row;
+}
+
+/** The row after something that was told, or null if it has to be asked for. @param {Conversation} row @param {Told} told */
+function withTold(row, told) {
+  if ("direction" in told) return withMessage(row, told);
+  if ("topic" in told) return withTicket(row, told);
+  return { ...row, unread_count: told.unread ? Math.max(1, row.unread_count) : 0 };
+}
+
+/** Whether a row belongs to a list, as far as a row can tell. @param {Conversation} row @param {Filters} filters */
+function belongs({ last_message: last, unread_count: unread, ticket }, { folder, unread: isUnread, assignee }) {
+  if (folder && folderOf(last) !== folder) return false;
+  if (isUnread && unread === 0) return false;
+  return !assignee || ticket?.assignee?.email === assignee;
+}
+
+/** Whether a conversation that is not in a list can belong to it after this. @param {Told} told @param {Filters} filters */
+function mayEnter(told, { folder, unread, assignee }) {
+  if ("direction" in told) return !assignee && (unread ? folderOf(told) === "inbox" : !folder || folderOf(told) === folder);
+  if ("topic" in told) return !!assignee && told.status === "open" && told.assignee?.email === assignee;
+  return !!unread && told.unread;
+}
+
+/**
+ * @param {import("../shared/lists.js").List<Conversation>} list
+ * @param {Filters} filters
+ */
+export function useLiveRows(list, filters) {
+  const present = useRef({ list, filters });
+  present.current = { list, filters };
+  useChanges(["message", "ticket", "mark"], async (records) => {
+    if (!records) return list.refresh();
+    const { list: shown, filters: asked } = present.current;
+    const rows = new Map(shown.items.map((row) => [row.uuid, row]));
+    /** @type {Set<string>} */
+    const unknown = new Set();
+    const oldest = shown.hasMore ? (shown.items.at(-1)?.last_on ?? "") : "";
+    for (const told of /** @type {Told[]} */ (records)) {
+      const contact = told.contact?.uuid ?? told.uuid;
+      const row = rows.get(contact);
+      const after = row && withTold(row, told);
+      if (after) rows.set(contact, after);
+      else if (row || (mayEnter(told, asked) && !("created_on" in told && told.created_on < oldest))) unknown.add(contact);
+    }
+    if (unknown.size > MOST_ROWS) return shown.refresh();
+    const pages = await Promise.all([...unknown].map((contact) => get("conversations", { ...asked, contact }))).catch(() => null);
+    // Without an answer the next change tells; meanwhile somebody may have chosen another folder.
+    if (!pages || JSON.stringify(asked) !== JSON.stringify(present.current.filters)) return;
+    const found = pages.flatMap(({ results }) => results);
+    present.current.list.change((items) => {
+      const kept = items.filter(({ uuid }) => !unknown.has(uuid)).map((item) => rows.get(item.uuid) ?? item);
+      const fresh = found.filter(({ last_on }) => !shown.hasMore || last_on >= oldest);
+      const all = [...kept.filter((row) => belongs(row, asked)), ...fresh];
+      return isSorted(all) ? all : all.sort((one, other) => (one.last_on > other.last_on ? -1 : one.last_on < other.last_on ? 1 : 0));
+    });
+  });
+}
+
+/** @param {Conversation[]} rows */
+const isSorted = (rows) => rows.every((row, at) => at === 0 || rows[at - 1].last_on >= row.last_on);

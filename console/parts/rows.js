@@ -1,0 +1,107 @@
+/** A long list of rows of one height, of which only those near the screen are in the page. The one that is chosen and the
+ *  one that has the focus stay in it, so that keys and screen readers go on from there. */
+
+import { classes, html, useEffect, useLayoutEffect, useRef, useState } from "../shared/ui.js";
+
+/** Rows that are drawn before and after those on the screen; how far one scrolls until others are drawn. */
+const BEYOND = 12;
+const STEP = 4;
+/** Until a row was measured, in pixels. */
+const USUAL_HEIGHT = 80;
+
+/**
+ * @template I
+ * @param {{items: I[], idOf: (item: I) => string, draw: (item: I, isStop: boolean) => any, hasMore: boolean, chosen?: string, className?: string,
+ *   onKeyDown?: (event: KeyboardEvent, at: number) => void}} props a row is one element with one link, to which
+ *   the Tab key comes where it `isStop`: the arrow keys go to the others
+ */
+export function Rows({ items, idOf, draw, hasMore, chosen = "", className = "", onKeyDown }) {
+  const list = useRef(/** @type {HTMLElement | null} */ (null));
+  const [view, setView] = useState({ first: 0, last: 2 * BEYOND });
+  const [height, setHeight] = useState(USUAL_HEIGHT);
+  const focused = useRef("");
+  const wanted = useRef("");
+  const top = useRef({ id: "", isAtStart: true });
+  const ids = items.map(idOf);
+
+  const look = () => {
+    const [scroller, rows] = [scrollerOf(list.current), list.current];
+    if (!scroller || !rows || !scroller.clientHeight) return;
+    const above = (scroller.getBoundingClientRect().top - rows.getBoundingClientRect().top) / height;
+    const seen = scroller.clientHeight / height;
+    const first = Math.max(0, Math.floor((above - BEYOND) / STEP) * STEP);
+    const last = Math.max(first, Math.ceil((above + seen + BEYOND) / STEP) * STEP);
+    top.current = { id: ids[Math.max(0, Math.floor(above))] ?? "", isAtStart: above < 1 };
+    setView((old) => (old.first === first && old.last === last ? old : { first, last }));
+  };
+  const present = useRef(look);
+  present.current = look;
+  useEffect(() => {
+    const scroller = scrollerOf(list.current);
+    if (!scroller || !list.current) return;
+    const again = () => present.current();
+    const sized = new ResizeObserver(() => {
+      const row = list.current?.firstElementChild?.firstElementChild;
+      if (row?.clientHeight) setHeight(row.getBoundingClientRect().height);
+      again();
+    });
+    sized.observe(scroller);
+    sized.observe(list.current);
+    scroller.addEventListener("scroll", again, { passive: true });
+    return () => {
+      sized.disconnect();
+      scroller.removeEventListener("scroll", again);
+    };
+  }, []);
+  // What is on the screen stays there when something comes before it.
+  const known = useRef(ids);
+  useLayoutEffect(() => {
+    const row = list.current?.firstElementChild?.firstElementChild?.getBoundingClientRect().height;
+    if (row && Math.abs(row - height) > 0.5) setHeight(row);
+    const { id, isAtStart } = top.current;
+    const moved = isAtStart ? 0 : ids.indexOf(id) - known.current.indexOf(id);
+    const scroller = scrollerOf(list.current);
+    if (moved && scroller && ids.includes(id) && known.current.includes(id)) scroller.scrollTop += moved * height;
+    known.current = ids;
+    look();
+  }, [ids.join(), height]);
+  useLayoutEffect(() => {
+    if (!wanted.current) return;
+    const link = /** @type {HTMLElement | null | undefined} */ (list.current?.querySelector(`[data-row="${CSS.escape(wanted.current)}"] a`));
+    wanted.current = "";
+    link?.focus();
+  });
+
+  const took = (/** @type {string} */ id) => {
+    if (focused.current === id) return;
+    focused.current = id;
+    setView((old) => ({ ...old }));
+  };
+  const goTo = (/** @type {number} */ at) => {
+    if (!ids[at]) return;
+    wanted.current = focused.current = ids[at];
+    setView((old) => ({ ...old }));
+  };
+  const pressed = (/** @type {KeyboardEvent} */ event) => {
+    const at = ids.indexOf(focused.current);
+    const step = /** @type {Record<string, number>} */ ({ ArrowDown: 1, ArrowUp: -1 })[event.key];
+    onKeyDown?.(event, at);
+    if (step === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
+    goTo(at + step);
+  };
+  const places = new Set(Array.from({ length: Math.max(0, Math.min(view.last, items.length) - view.first) }, (_, nth) => view.first + nth));
+  for (const id of [chosen, focused.current]) if (ids.includes(id)) places.add(ids.indexOf(id));
+  const shown = [...places].sort((one, other) => one - other);
+  const stop = [focused.current, chosen, top.current.id].find((id) => places.has(ids.indexOf(id))) ?? ids[shown[0]];
+  return html`
+    <ul class=${classes("rows", className)} ref=${list} style=${{ height: `${items.length * height}px` }} onKeyDown=${pressed}
+      onFocusIn=${(/** @type {any} */ event) => took(event.target.closest("[data-row]")?.dataset.row ?? "")}
+      onFocusOut=${() => (focused.current = wanted.current)}>
+      ${shown.map((at) => html`<li key=${ids[at]} data-row=${ids[at]} aria-setsize=${hasMore ? -1 : items.length} aria-posinset=${at + 1} style=${{ top: `${at * height}px` }}>${draw(items[at], ids[at] === stop)}</li>`)}
+    </ul>
+  `;
+}
+
+/** What scrolls around a list. @param {Element | null} list @returns {HTMLElement | null} */
+const scrollerOf = (list) => /** @type {HTMLElement | null} */ (list?.closest(".side-list") ?? null);
