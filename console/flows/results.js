@@ -2,7 +2,7 @@
 
 import { Chart } from "../parts/chart.js";
 import { Icon } from "../parts/icons.js";
-import { saveFile } from "../parts/save_file.js";
+import { saveFile, toCsv } from "../parts/save_file.js";
 import { Empty, Problem, Waiting } from "../parts/small.js";
 import { get } from "../shared/api.js";
 import { explain } from "../shared/explain.js";
@@ -140,10 +140,3 @@ function series(figures, key, categories, days) {
   const counts = new Map(mine.map(({ category, day, count }) => [`${day} ${category}`, count]));
   return names.map((name) => ({ name, values: days.map((day) => counts.get(`${day} ${name}`) ?? 0) }));
 }
-
-/** What spreadsheets take for a formula: a sign in whatever width, perhaps after characters that cannot be seen. The service has the same rule. */
-const FORMULA = /^(?:[\t\r]|[\s\p{Cc}\p{Cf}\uFE00-\uFE0F]*[=+\-@\u2212])/u;
-
-/** Rows as CSV; a text that a spreadsheet would take for a formula is quoted by an apostrophe. @param {string[][]} rows */
-export const toCsv = (rows) =>
-  rows.map((row) => row.map((text) => `"${(FORMULA.test(text.normalize("NFKC")) ? `'${text}` : text).replaceAll('"', '""')}"`).join(",")).join("\r\n") + "\r\n";

@@ -1,9 +1,11 @@
 /** The overview: what a manager wants to know in ten seconds. */
 
 import { Chart } from "../parts/chart.js";
+import { Icon } from "../parts/icons.js";
 import { Problem, Waiting } from "../parts/small.js";
 import { useChannelNames } from "../shared/names.js";
-import { go } from "../shared/router.js";
+import { go, link } from "../shared/router.js";
+import { may } from "../shared/session.js";
 import { duration, language, number, t } from "../shared/texts.js";
 import { html, useMemo } from "../shared/ui.js";
 import { useFigures } from "./figures.js";
@@ -26,6 +28,7 @@ export default function Overview({ place }) {
     <main id="main" class="page overview" tabindex="-1">
       <header class="page-header">
         <h1>${t("overview.title")}</h1><span class="grows"></span>
+        ${may("read_figures") && html`<a class="button" href=${link(["figures"])}><${Icon} name="report" size=${16} /> ${t("figures.title")}</a>`}
         <select aria-label=${t("overview.period")} onChange=${(/** @type {any} */ event) => go(["overview"], { days: event.target.value })}>
           ${PERIODS.map((days) => html`<option key=${days} value=${days} selected=${days === period}>${t("overview.days", { days: number(Number(days)) })}</option>`)}
         </select>

@@ -38,6 +38,7 @@ const PATHS = {
   play: "M7 4.500v15l12-7.500z",
   plus: "M12 5v14M5 12h14",
   reply: "M10 5 4 11l6 6M4 11h9a7 7 0 0 1 7 7v1",
+  report: "M6 3h9l4 4v14H6zM10 17v-3M13 17v-6M16 17v-4",
   search: "M11 18a7 7 0 1 0 0-14 7 7 0 0 0 0 14M16 16l5 5",
   send: "M4 12 3 4l18 8-18 8zM4 12h9",
   stop: "M6 6h12v12H6z",

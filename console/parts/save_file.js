@@ -7,3 +7,10 @@ export function saveFile(name, type, content) {
   link.click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
+
+/** What spreadsheets take for a formula: a sign in whatever width, perhaps after characters that cannot be seen. The service has the same rule. */
+const FORMULA = /^(?:[\t\r]|[\s\p{Cc}\p{Cf}\uFE00-\uFE0F]*[=+\-@\u2212])/u;
+
+/** Rows as CSV; a text that a spreadsheet would take for a formula is quoted by an apostrophe. @param {string[][]} rows */
+export const toCsv = (rows) =>
+  rows.map((row) => row.map((text) => `"${(FORMULA.test(text.normalize("NFKC")) ? `'${text}` : text).replaceAll('"', '""')}"`).join(",")).join("\r\n") + "\r\n";

@@ -7,6 +7,7 @@ const editors = ["administrator", "editor"];
 
 export const PERMISSIONS = {
   read_workspace_figures: staff,
+  read_figures: staff,
   read_calendar: staff,
   read_flow_revisions: staff,
   list_conversations: all,

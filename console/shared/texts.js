@@ -14,6 +14,7 @@ import { signal } from "./ui.js";
  *   & typeof import("../contacts/texts/en.json")
  *   & typeof import("../deliveries/texts/en.json")
  *   & typeof import("../exports/texts/en.json")
+ *   & typeof import("../figures/texts/en.json")
  *   & typeof import("../flows/texts/en.json")
  *   & typeof import("../settings/texts/en.json")
  *   & typeof import("../triggers/texts/en.json"))} Key

@@ -24,6 +24,14 @@ export const PAGES = [
     load: () => import("../overview/page.js"),
   },
   {
+    name: "figures",
+    title: "figures.title",
+    icon: "report",
+    isFor: () => may("read_figures"),
+    onlyWide: true,
+    load: () => withTexts("../figures/texts/", import("../figures/page.js")),
+  },
+  {
     name: "inbox",
     title: "inbox.title",
     icon: "inbox",

@@ -208,6 +208,7 @@ def test_a_session_that_was_ended_elsewhere_asks_to_sign_in_and_loses_nothing(so
 
 ALL_PAGES = [
     "Overview",
+    "Reports",
     "Inbox",
     "Contacts",
     "Tickets",

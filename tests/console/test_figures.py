@@ -195,6 +195,33 @@ def test_the_times_of_tickets_are_plotted_with_their_numbers(somebody, clinic):
     assert findings(page, "times of tickets") == []
 
 
+def test_a_manager_reads_reports_and_saves_them(somebody, clinic):
+    page = sign_in(somebody, clinic, "viewer", place="overview")
+    page.get_by_role("main").get_by_role("link", name="Reports").click()
+    expect(page.get_by_role("tab", name="Agent")).to_have_attribute("aria-selected", "true")
+    page.get_by_role("tab", name="Day").click()
+    rows = page.locator(".report-table tbody tr")
+    expect(rows).to_have_count(30)
+    expect(page.locator(".chart canvas")).to_have_count(1)
+    page.get_by_label("Period").select_option(label="Other days")
+    page.get_by_label("First day").fill((datetime.now(UTC) - timedelta(days=4)).strftime("%Y-%m-%d"))
+    expect(rows).to_have_count(5)
+    page.get_by_role("tab", name="Channel").click()
+    page.get_by_label("Show as bars").select_option(label="Delivered")
+    expect(page.locator(".report-bars h2")).to_have_text("Delivered")
+    first = clinic.service.get("/api/v2/figures.json", by="channel")["rows"][0]
+    expect(rows.first.locator("th")).to_have_text(first["name"])
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save as CSV").click()
+    assert re.fullmatch(r"Channel \d{4}-\d\d-\d\d \d{4}-\d\d-\d\d\.csv", saved.value.suggested_filename)
+    head, *_, total = csv.reader(saved.value.path().read_text(encoding="utf-8-sig").splitlines())
+    assert head[:3] == ["Channel", "Messages in", "Messages out"] and total[0] == "Together"
+    assert int(total[1]) > 0
+    assert findings(page, "reports") == []
+    page.set_viewport_size(NARROW)
+    assert findings(page, "reports on a phone") == []
+
+
 def test_what_is_planned_stands_on_the_calendar(somebody, clinic):
     page = sign_in(somebody, clinic, "editor", place="flows")
     (group, *_) = clinic.service.get("/api/v2/groups.json", name="Expecting mothers")["results"]

@@ -33,6 +33,7 @@ WORDS = {
     "export_format": "exports/ExportFormat",
     "export_type": "exports/ExportType",
     "field_type": "fields/FieldType",
+    "figures_by": "figures/GroupedFiguresBy",
     "flow_type": "flows/FlowType",
     "folder": "conversations/ConversationFolder",
     "import_change": "definitions/ImportChange",
