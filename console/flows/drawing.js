@@ -7,7 +7,7 @@ import { go, read } from "../shared/router.js";
 import { number, t } from "../shared/texts.js";
 import { classes, html, useEffect, useMemo, useRef, useState } from "../shared/ui.js";
 import { Canvas } from "./canvas.js";
-import { layOut, WIDTH } from "./layout.js";
+import { EXIT_LINE, layOut, WIDTH } from "./layout.js";
 import { exitNames, linesOf, NodeContent, NodeCounts, searchText } from "./node_content.js";
 
 /**
@@ -18,22 +18,27 @@ import { exitNames, linesOf, NodeContent, NodeCounts, searchText } from "./node_
 
 const LINE = 20;
 const TOP = 22;
-export const EXIT_LINE = 22;
 const MOST_LINES = 6;
 /** What surely stands in one line. */
 const ONE_LINE = 24;
 const NARROW = "(max-width: 820px)";
+
+/** Figures by node and exit. @param {Figures} figures @returns {Counts} */
+export const countsOf = ({ waiting, left, exits }) => ({
+  waiting: new Map(waiting.map(({ node, count }) => [node, count])),
+  left: new Map(left.map(({ node, count }) => [node, count])),
+  exits: new Map(exits.map(({ exit, count }) => [exit, count])),
+});
+
+/** How thick a line is through which so many went, in pixels. @param {Counts} counts @param {string} exit */
+export const thickness = ({ exits }, exit) => 1.5 + 5 * ((exits.get(exit) ?? 0) / Math.max(1, ...exits.values()));
 
 /** @param {import("./flow.js").TabProps} props the query says what is open and whether it is a list */
 export function DrawingTab({ flow, definition, figures, query }) {
   const { nodes } = definition;
   const [sought, setSought] = useState("");
   const isList = (query.view ?? (matchMedia(NARROW).matches ? "list" : "drawing")) === "list";
-  const counts = useMemo(() => ({
-    waiting: new Map(figures.waiting.map(({ node, count }) => [node, count])),
-    left: new Map(figures.left.map(({ node, count }) => [node, count])),
-    exits: new Map(figures.exits.map(({ exit, count }) => [exit, count])),
-  }), [figures]);
+  const counts = useMemo(() => countsOf(figures), [figures]);
   const texts = useMemo(() => new Map(nodes.map((node) => [node.uuid, searchText(node, definition.localization)])), [definition]);
   const words = sought.toLowerCase().split(/\s+/).filter(Boolean);
   const found = useMemo(() => nodes.filter(({ uuid }) => words.length > 0 && words.every((each) => texts.get(uuid)?.includes(each))).map(({ uuid }) => uuid), [texts, sought]);
@@ -104,7 +109,6 @@ function Drawing({ definition, flow, counts, opened, onOpen, found, onClose }) {
 
 /** @param {{nodes: FlowNode[], drawn: import("./layout.js").Layout, counts: Counts, opened: string | undefined, found: string[], onOpen: (node: string) => void}} props */
 function Content({ nodes, drawn, counts, opened, found, onOpen }) {
-  const most = Math.max(1, ...counts.exits.values());
   const entered = opened ?? nodes[0]?.uuid;
   /** One stop for the keyboard; arrow keys lead from node to node. @param {KeyboardEvent} event */
   const move = (event) => {
@@ -120,7 +124,7 @@ function Content({ nodes, drawn, counts, opened, found, onOpen }) {
   return html`
     <svg width=${drawn.width} height=${drawn.height} aria-hidden="true">
       <${Arrows} />
-      ${drawn.ways.map(({ exit, d, isBack }) => html`<path key=${exit} class=${classes("way", isBack && "back")} d=${d} marker-end="url(#arrow)" style=${{ strokeWidth: `${1.5 + 5 * ((counts.exits.get(exit) ?? 0) / most)}px` }} />`)}
+      ${drawn.ways.map(({ exit, d, isBack }) => html`<path key=${exit} class=${classes("way", isBack && "back")} d=${d} marker-end="url(#arrow)" style=${{ strokeWidth: `${thickness(counts, exit)}px` }} />`)}
     </svg>
     <ol onKeyDown=${move}>${nodes.map((node, at) => {
       const box = /** @type {import("./layout.js").Box} */ (drawn.boxes.get(node.uuid));

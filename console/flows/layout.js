@@ -9,6 +9,8 @@
  */
 
 export const WIDTH = 230;
+/** The height of what stands for an exit. */
+export const EXIT_LINE = 22;
 
 /**
  * @param {Sized[]} nodes the first is the entry

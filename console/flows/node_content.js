@@ -73,13 +73,19 @@ export const exitNames = ({ exits, router }) =>
 /** The query for contacts who wait at a node. @param {string} node */
 export const whoWaitsAt = (node) => `waits_at = "${node}"`;
 
+/** @param {{node: string, counts: Counts}} props */
+export function CountBadges({ node, counts }) {
+  const [waiting, left] = [counts.waiting.get(node) ?? 0, counts.left.get(node) ?? 0];
+  return html`${waiting > 0 && html`<span class="badge warn">${t("flows.wait_here", { count: number(waiting) })}</span>`}
+    ${left > 0 && html`<span class="badge bad">${t("flows.left_here", { count: number(left) })}</span>`}`;
+}
+
 /** How many wait at a node, with who they are, and how many left there. @param {{flow: string, node: string, counts: Counts}} props */
 export function NodeCounts({ flow, node, counts }) {
   const [waiting, left] = [counts.waiting.get(node) ?? 0, counts.left.get(node) ?? 0];
   if (!waiting && !left) return null;
   return html`<p class="node-counts">
-    ${waiting > 0 && html`<span class="badge warn">${t("flows.wait_here", { count: number(waiting) })}</span>`}
-    ${left > 0 && html`<span class="badge bad">${t("flows.left_here", { count: number(left) })}</span>`}
+    <${CountBadges} node=${node} counts=${counts} />
     ${flow && waiting > 0 && may("list_runs") && html`<a href=${link(["flows", flow, "runs"], { node })}>${t("flows.who_waits")}</a>`}
     ${flow && waiting > 0 && may("create_broadcast") && html`<button type="button" class="link" onClick=${() => writeToMatching(whoWaitsAt(node))}>${t("flow_runs.write")}</button>`}
   </p>`;

@@ -5,6 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 const [editor, cases, told] = process.argv.slice(2);
 const model = await import(`${editor}/model.js`);
 const { copied, missingFrom, pasted, readClip, withResult } = await import(`${editor}/clipboard.js`);
+const { linesFrom, routesAround } = await import(`${editor}/lines.js`);
 const { cutOut, NotCut } = await import(`${editor}/subflow.js`);
 
 const isWhole = ({ nodes }) => nodes.every((node) => node?.uuid && Array.isArray(node.exits) && node.exits.every((each) => each?.uuid) && (node.actions ?? []).every((each) => each?.uuid));
@@ -115,6 +116,26 @@ assert.equal(model.connect(flow, other(6), says), flow);
 assert.equal(model.connect(flow, other(6), other(0)), flow);
 assert.deepEqual(model.translate(flow, "kin", other(3), "text", ["Yego"]).localization.kin, { [other(3)]: { text: ["Yego"] } });
 assert.equal(model.translate(model.translate(flow, "kin", other(3), "text", ["Yego"]), "kin", other(3), "text", null).localization.kin[other(3)], undefined);
+
+// Notes: what cannot be drawn stays, and what is known of a place moves with it.
+const noted = model.setSticky(flow, "n", { title: "Ask", position: { left: 50, top: 60, right: 232, odd: 1 } });
+assert.deepEqual([noted._ui.stickies.a, [...model.stickiesOf(noted).keys()], noted.nodes], [1, ["n"], flow.nodes]);
+assert.deepEqual(model.moveSticky(noted, "n", -80, 10)._ui.stickies.n, { title: "Ask", position: { left: 0, top: 70, right: 182, odd: 1 } });
+assert.deepEqual(model.setSticky(noted, "n", null), flow);
+assert.equal(model.moveSticky(noted, "a", 1, 1), noted);
+
+// A line whose curve would run behind a node goes around it, again when the node comes there, and not when it is gone.
+const box = (x, y) => ({ x, y, width: 230, height: 150 });
+const start = { uuid: "s", exits: [{ uuid: "e", destination_uuid: "t" }] };
+const free = new Map([["s", box(0, 0)], ["t", box(0, 600)]]);
+const drawn = (routes) => linesFrom(start, routes.boxes, routes)[0].d;
+const straight = drawn(routesAround(free, null));
+const crowded = routesAround(new Map([...free, ["b", box(20, 300)]]), routesAround(free, null));
+assert.match(straight, / C/);
+assert.match(drawn(crowded), /^M230,130 L.* L115,600$/);
+const uprights = [...drawn(crowded).matchAll(/L(\d+),(\d+)/g)].map(([, x, y]) => [Number(x), Number(y)]);
+assert.ok(uprights.every(([x, y]) => y <= 300 || y >= 450 || x <= 20 || x >= 250), "the way around runs behind the node");
+assert.equal(drawn(routesAround(free, crowded)), straight);
 
 let moved = model.begin(flow);
 for (let step = 0; step < 200; step++) moved = model.change(moved, "flow_change.move", model.moveNodes(moved.definition, new Map([[says, { left: step, top: 0 }]])));

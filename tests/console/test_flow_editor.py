@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Response, Route, expect
 
 from tests.console.clinic import Clinic
-from tests.console.pages import open_page, sign_in
+from tests.console.pages import WIDE, open_page, sign_in
 from tests.console.test_flows_kept import FLOWS, REVISIONS, make_long_flow
 from tests.console.test_triggers import on_every_screen
 
@@ -88,6 +88,29 @@ def test_a_flow_is_drawn_by_mouse_and_by_keyboard_and_every_change_is_kept_and_u
     expect(page.get_by_text("All is published.")).to_be_visible()
     expect(nodes).to_have_count(3)
 
+    more = page.get_by_role("button", name="More to do with steps")
+    more.click()
+    page.get_by_role("menuitem", name="New note").click()
+    page.get_by_label("Title").fill("Ask the ministry")
+    page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    note = page.locator(".sticky-note")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    note.hover()
+    before = middle(page, ".sticky-note")
+    drag(page, before, (before[0] + 60, before[1] + 30))
+    assert middle(page, ".sticky-note")[0] > before[0] + 30
+    more.click()
+    page.get_by_role("menuitemcheckbox", name="Live numbers").click()
+    expect(page.locator(".exits strong").first).to_have_text("0")
+    on_every_screen(page, "notes and numbers")
+    note.get_by_role("button").click()
+    page.get_by_role("button", name="Delete the note").click()
+    expect(note).to_have_count(0)
+    for _ in range(3):
+        page.keyboard.press("Control+z")
+    expect(note).to_have_count(0)
+    expect(page.get_by_text("All is published.")).to_be_visible()
+
     page.route("**/api/v2/flow_revisions.json*", lose_the_first_answer)
     with page.expect_event("requestfailed"):
         page.keyboard.press("Control+Shift+z")
@@ -128,16 +151,49 @@ def test_steps_go_from_one_flow_to_another_and_nobody_overwrites_what_another_on
     expect(nodes).to_have_count(2)
     expect(page.get_by_text("Saved as a draft")).to_be_visible()
 
-    theirs = newest(clinic, source)
-    body = {"based_on": clinic.service.get(REVISIONS, uuid=target)["revisions"][0]["number"], "definition": theirs}
-    clinic.service.post(f"{REVISIONS}?uuid={target}", {**body, "definition": {**theirs, "nodes": [], "uuid": target}})
+    second = browser.new_context(viewport=WIDE, locale="en-GB", reduced_motion="reduce")  # type: ignore[arg-type]
+    other = sign_in(second, clinic, "administrator", place=f"flows/{target}/edit")
+    expect(other.get_by_text("Also drawing: Joel Editor")).to_be_visible()
+    with other.expect_response(is_saving):
+        add_step(other, "Something else")
+    add_step(page, "Decide by chance")
+    conflict = page.get_by_role("dialog", name="Somebody else has saved this flow")
+    expect(conflict).to_contain_text("Joel Administrator saved a draft of this flow")
+    with page.expect_response(is_saving):
+        conflict.get_by_role("button", name="Go on with mine").click()
+    add_step(other, "Decide by chance")
+    again = other.get_by_role("dialog", name="Somebody else has saved this flow")
+    expect(again).to_contain_text("Joel Editor saved a draft of this flow")
+    again.get_by_role("button", name="Take theirs").click()
+    expect(other.locator(".flow-node")).to_have_count(3)
+    with other.expect_response(is_saving):
+        other.keyboard.press("Control+z")
+    expect(other.locator(".flow-node")).to_have_count(4)
     page.get_by_role("button", name="Publish").click()
     page.get_by_role("dialog").get_by_role("button", name="Publish").click()
-    conflict = page.get_by_role("dialog", name="Somebody else has saved this flow")
+    expect(conflict).to_contain_text("Joel Administrator saved a draft of this flow")
+    conflict.get_by_role("button", name="Take theirs").click()
+    expect(nodes).to_have_count(4)
+    second.close()
+
+    theirs = newest(clinic, source)
+    body = {"based_on": 1, "definition": {**theirs, "nodes": [], "uuid": target}}
+    clinic.service.post(f"{REVISIONS}?uuid={target}", body)
+    page.get_by_role("button", name="Publish").click()
+    page.get_by_role("dialog").get_by_role("button", name="Publish").click()
     expect(conflict).to_contain_text("saved revision 2 on")
     conflict.get_by_role("button", name="Go on with mine").click()
     publish(page)
-    assert len(newest(clinic, target)["nodes"]) == 2
+    assert len(newest(clinic, target)["nodes"]) == 4
+
+
+def is_saving(response: Response) -> bool:
+    return "flow_revisions" in response.url and response.request.method == "POST"
+
+
+def add_step(page: Page, kind: str) -> None:
+    page.get_by_role("button", name="New step").click()
+    page.get_by_role("menuitem", name=kind).click()
 
 
 def test_a_step_is_written_in_its_form_in_two_languages_and_read_for_a_contact(

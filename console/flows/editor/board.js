@@ -4,16 +4,20 @@ import { Icon } from "../../parts/icons.js";
 import { number, t } from "../../shared/texts.js";
 import { classes, html, useEffect, useMemo, useRef, useState } from "../../shared/ui.js";
 import { Canvas } from "../canvas.js";
-import { Arrows, NodeCard } from "../drawing.js";
-import { around, DIRECTIONS, extentOf, linesFrom, lineTo, neighbour, nodesIn, overlap, portOf, shifted } from "./places.js";
+import { CountBadges } from "../node_content.js";
+import { Arrows, NodeCard, thickness } from "../drawing.js";
+import { linesFrom, lineTo, portOf, routeOf, routesAround } from "./lines.js";
+import { moveSticky, stickiesOf } from "./model.js";
+import { boxOfSticky, Stickies } from "./stickies.js";
+import { around, DIRECTIONS, extentOf, neighbour, nodesIn, overlap, shifted } from "./places.js";
 
 /**
  * @typedef {import("./places.js").Box} Box
  * @typedef {import("./places.js").Point} Point
  * @typedef {import("./model.js").Definition} Definition
- * @typedef {{kind: "nodes", dx: number, dy: number} | {kind: "line", exit: string, from: string, at: number, count: number, to: Point} | {kind: "area", start: Point, to: Point} | null} Gesture
- * @typedef {{definition: Definition, boxes: Map<string, Box>, selection: string[], shown: string, found: string[], path: string[], issues: Map<string, number>,
- *   onSelect: (nodes: string[]) => void, onGo: (node: string) => void, onOpen: (node: string, event: MouseEvent) => void, onMove: (definition: Definition) => void,
+ * @typedef {{kind: "nodes", dx: number, dy: number} | {kind: "sticky", uuid: string, dx: number, dy: number} | {kind: "line", exit: string, from: string, at: number, count: number, to: Point} | {kind: "area", start: Point, to: Point} | null} Gesture
+ * @typedef {{definition: Definition, boxes: Map<string, Box>, selection: string[], shown: string, found: string[], path: string[], issues: Map<string, number>, figures: import("../node_content.js").Counts | null,
+ *   onSelect: (nodes: string[]) => void, onGo: (node: string) => void, onOpen: (node: string, event: MouseEvent) => void, onMove: (definition: Definition) => void, onSticky: (uuid: string) => void,
  *   onConnect: (exit: string, to: string | null, at: Point, event: PointerEvent) => void, onLine: (exit: string, at: Point, event: MouseEvent) => void,
  *   onKey: (event: KeyboardEvent, node: string) => boolean}} Props
  *   `onConnect` without a node was dropped where nothing is; `onGo` selects a node that should come into sight
@@ -27,15 +31,26 @@ const READABLE = 0.3;
 const STEP = 20;
 
 /** @param {Props} props */
-export function Board({ definition, boxes, selection, shown, found, path, issues, onSelect, onGo, onOpen, onMove, onConnect, onLine, onKey }) {
+export function Board({ definition, boxes, selection, shown, found, path, issues, figures, onSelect, onGo, onOpen, onMove, onSticky, onConnect, onLine, onKey }) {
   const surface = useRef(/** @type {HTMLElement | null} */ (null));
   const { gesture, grab, wasDragged } = useGestures({ surface, definition, boxes, selection, onSelect, onMove, onConnect });
   const drawn = useMemo(() => (gesture?.kind === "nodes" ? withShift(boxes, selection, gesture) : boxes), [boxes, gesture, selection]);
+  const routes = useRoutes(boxes);
   const { seen, isBare, onView } = useSeen(definition.nodes.length);
-  const whole = useMemo(() => extentOf(boxes.values()), [boxes]);
+  const stickies = useMemo(() => stickiesOf(definition), [definition._ui]);
+  const whole = useMemo(() => extentOf([...boxes.values(), ...[...stickies.values()].map(boxOfSticky)]), [boxes, stickies]);
   const all = useMemo(() => [...boxes.values()], [boxes]);
+  const sticky = stickies.get(shown);
+  const revealed = useMemo(() => boxes.get(shown) ?? (sticky && boxOfSticky(sticky)), [boxes.get(shown), shown, !sticky]);
   const entered = selection[0] ?? definition.nodes[0]?.uuid;
   const press = (/** @type {KeyboardEvent} */ event) => {
+    const { sticky } = /** @type {HTMLElement} */ (event.target).dataset;
+    const by = event.shiftKey ? DIRECTIONS[event.key] : undefined;
+    if (sticky && by) {
+      onMove(moveSticky(definition, sticky, by[0] * STEP, by[1] * STEP));
+      event.preventDefault();
+      return event.stopPropagation();
+    }
     const node = /** @type {HTMLElement} */ (event.target).dataset.node;
     if (!node || event.defaultPrevented) return;
     const direction = DIRECTIONS[event.key];
@@ -52,11 +67,12 @@ export function Board({ definition, boxes, selection, shown, found, path, issues
   };
   const place = (/** @type {MouseEvent} */ event) => placeOn(/** @type {HTMLElement} */ (surface.current), event);
   return html`
-    <${Canvas} width=${whole.width} height=${whole.height} boxes=${all} shown=${boxes.get(shown)} label=${t("flow_editor.surface")} keys=${t("flow_editor.keys")} fits=${definition.uuid} onGrab=${grab} onView=${onView}>
+    <${Canvas} width=${whole.width} height=${whole.height} boxes=${all} shown=${revealed} label=${t("flow_editor.surface")} keys=${t("flow_editor.keys")} fits=${definition.uuid} onGrab=${grab} onView=${onView}>
       <div class="board" ref=${surface} onKeyDown=${press}>
-        <${Lines} definition=${definition} boxes=${drawn} path=${path} seen=${seen} isBare=${isBare} onPick=${(/** @type {string} */ exit, /** @type {MouseEvent} */ event) => !wasDragged() && onLine(exit, place(event), event)} />
-        <${Nodes} definition=${definition} boxes=${drawn} seen=${seen} isBare=${isBare} selection=${selection} entered=${entered} found=${found} path=${path} issues=${issues} onPick=${pick} />
-        ${gesture && gesture.kind !== "nodes" && html`<${GestureShape} gesture=${gesture} boxes=${boxes} />`}
+        <${Lines} definition=${definition} boxes=${drawn} settled=${boxes} routes=${routes} path=${path} figures=${figures} seen=${seen} isBare=${isBare} onPick=${(/** @type {string} */ exit, /** @type {MouseEvent} */ event) => !wasDragged() && onLine(exit, place(event), event)} />
+        <${Nodes} definition=${definition} boxes=${drawn} seen=${seen} isBare=${isBare} selection=${selection} entered=${entered} found=${found} path=${path} issues=${issues} figures=${figures} onPick=${pick} />
+        <${Stickies} stickies=${stickies} gesture=${gesture?.kind === "sticky" ? gesture : null} onOpen=${(/** @type {string} */ uuid) => !wasDragged() && onSticky(uuid)} />
+        ${gesture && gesture.kind !== "nodes" && gesture.kind !== "sticky" && html`<${GestureShape} gesture=${gesture} boxes=${boxes} />`}
       </div>
     <//>
   `;
@@ -145,6 +161,8 @@ function useGestures(props) {
       const about = { kind: /** @type {const} */ ("line"), exit, from: owner.uuid, at: owner.exits.findIndex(({ uuid }) => uuid === exit), count: owner.exits.length };
       return follow(event, (to) => ({ ...about, to }), ({ to }, up) => present.current.onConnect(exit, nodesIn(present.current.boxes, { ...to, width: 0, height: 0 })[0] ?? null, to, up));
     }
+    const sticky = /** @type {HTMLElement | null} */ (target.closest("[data-sticky]"))?.dataset.sticky;
+    if (sticky) return follow(event, (now, start) => ({ kind: "sticky", uuid: sticky, dx: now.x - start.x, dy: now.y - start.y }), ({ dx, dy }) => present.current.onMove(moveSticky(present.current.definition, sticky, dx, dy)));
     if (node && !event.shiftKey) {
       return follow(event, (now, start) => {
         if (!present.current.selection.includes(node)) present.current.onSelect([node]);
@@ -163,7 +181,7 @@ function useGestures(props) {
 /** @param {Point} one @param {Point} other @returns {Box} */
 const areaOf = (one, other) => ({ x: Math.min(one.x, other.x), y: Math.min(one.y, other.y), width: Math.abs(one.x - other.x), height: Math.abs(one.y - other.y) });
 
-/** @param {{gesture: Exclude<Gesture, null | {kind: "nodes"}>, boxes: Map<string, Box>}} props */
+/** @param {{gesture: Exclude<Gesture, null | {kind: "nodes" | "sticky"}>, boxes: Map<string, Box>}} props */
 function GestureShape({ gesture, boxes }) {
   if (gesture.kind === "area") {
     const { x, y, width, height } = areaOf(gesture.start, gesture.to);
@@ -193,26 +211,38 @@ function useKept(draw) {
   return { one, end: () => void (kept.current = present) };
 }
 
+/** Ways around nodes; those that nothing came near are kept. @param {Map<string, Box>} boxes */
+function useRoutes(boxes) {
+  const before = useRef(/** @type {import("./lines.js").Routes | null} */ (null));
+  return useMemo(() => (before.current = routesAround(boxes, before.current)), [boxes]);
+}
+
 /** @typedef {{seen: Box | null, isBare: boolean}} Seen */
 
-/** @param {Pick<Props, "definition" | "boxes" | "path"> & Seen & {onPick: (exit: string, event: MouseEvent) => void}} props */
-function Lines({ definition, boxes, path, seen, isBare, onPick }) {
+/**
+ * @param {Pick<Props, "definition" | "boxes" | "path" | "figures"> & Seen & {settled: Map<string, Box>, routes: import("./lines.js").Routes, onPick: (exit: string, event: MouseEvent) => void}} props
+ *  what moves is drawn by curves until it lies still
+ */
+function Lines({ definition, boxes, settled, routes, path, figures, seen, isBare, onPick }) {
   const [pointed, setPointed] = useState("");
+  /** @param {import("./model.js").FlowNode} node */
+  const still = (node) => (!isBare && (boxes === settled || [node.uuid, ...node.exits.map(({ destination_uuid: to }) => to ?? "")].every((uuid) => boxes.get(uuid) === settled.get(uuid))) ? routes : undefined);
   const passed = useMemo(() => new Set(path.slice(1).map((to, at) => `${path[at]} ${to}`)), [path]);
   const { one, end } = useKept((/** @type {{node: import("./model.js").FlowNode, lit: string}} */ { node, lit }) =>
-    html`<g key=${node.uuid}>${linesFrom(node, boxes).map(({ exit, to, d, isBack }) => html`
-      <path key=${exit} class=${classes("way", isBack && "back", lit.includes(to) && "lit")} d=${d} marker-end="url(#arrow)" />
+    html`<g key=${node.uuid}>${linesFrom(node, boxes, still(node)).map(({ exit, to, d, isBack }) => html`
+      <path key=${exit} class=${classes("way", isBack && "back", lit.includes(to) && "lit")} d=${d} marker-end="url(#arrow)" style=${figures ? { strokeWidth: `${thickness(figures, exit)}px` } : undefined} />
       ${!isBare && html`<path key=${`h${exit}`} class="line-hit" data-line=${exit} d=${d} />`}`)}</g>`);
   const drawn = definition.nodes.map((node) => {
     const [from, ...to] = [node.uuid, ...node.exits.map(({ destination_uuid: target }) => target ?? "")].map((uuid) => boxes.get(uuid));
     if (seen && !to.some((box) => box && from && overlap(seen, spanning(from, box)))) return null;
     const lit = passed.size > 0 ? node.exits.flatMap(({ destination_uuid: target }) => (target && passed.has(`${node.uuid} ${target}`) ? [target] : [])).join() : "";
-    return one(node.uuid, [node, lit, isBare, from, ...to], { node, lit });
+    const own = still(node);
+    return one(node.uuid, [node, lit, isBare, figures, from, ...to, ...node.exits.map((_, at) => own && routeOf(own, node, at))], { node, lit });
   });
   end();
   const point = (/** @type {MouseEvent} */ { target }) => setPointed(/** @type {SVGElement} */ (target).dataset.line ?? "");
   const owner = pointed ? definition.nodes.find(({ exits }) => exits.some(({ uuid }) => uuid === pointed)) : undefined;
-  const middle = owner && linesFrom(owner, boxes).find(({ exit }) => exit === pointed)?.middle;
+  const middle = owner && linesFrom(owner, boxes, still(owner)).find(({ exit }) => exit === pointed)?.middle;
   return html`<svg class="lines" aria-hidden="true" onPointerOver=${point} onPointerLeave=${() => setPointed("")}
     onClick=${(/** @type {any} */ event) => event.target.dataset.line && onPick(event.target.dataset.line, event)}><${Arrows} />${drawn}
     ${middle && html`<g class="on-line"><circle cx=${middle.x} cy=${middle.y} r="9" /><path class="line-plus" d=${`M${middle.x - 4},${middle.y}h8M${middle.x},${middle.y - 4}v8`} /></g>`}</svg>`;
@@ -224,8 +254,8 @@ function spanning(one, other) {
   return { x, y, width: Math.max(one.x + one.width, other.x + other.width) - x, height: Math.max(one.y + one.height, other.y + other.height) - y };
 }
 
-/** @param {Pick<Props, "definition" | "boxes" | "selection" | "found" | "path" | "issues"> & Seen & {entered: string | undefined, onPick: (node: string, event: MouseEvent) => void}} props */
-function Nodes({ definition, boxes, seen, isBare, selection, entered, found, path, issues, onPick }) {
+/** @param {Pick<Props, "definition" | "boxes" | "selection" | "found" | "path" | "issues" | "figures"> & Seen & {entered: string | undefined, onPick: (node: string, event: MouseEvent) => void}} props */
+function Nodes({ definition, boxes, seen, isBare, selection, entered, found, path, issues, figures, onPick }) {
   const pick = useRef(onPick);
   pick.current = onPick;
   const [chosen, sought, passed] = [selection, found, path].map((each) => new Set(each));
@@ -233,15 +263,16 @@ function Nodes({ definition, boxes, seen, isBare, selection, entered, found, pat
   const { one, end } = useKept((/** @type {{node: import("./model.js").FlowNode, at: number, box: Box, look: string, wrong: number}} */ { node, at, box, look, wrong }) =>
     html`<${NodeCard} key=${node.uuid} isBare=${isBare} node=${node} number=${at + 1} box=${box} className=${look}
       opener=${{ "aria-pressed": chosen.has(node.uuid), tabindex: node.uuid === entered ? 0 : -1, onClick: (/** @type {MouseEvent} */ event) => pick.current(node.uuid, event) }}
-      atExit=${(/** @type {string} */ exit) => html`<i class="port" data-exit=${exit} title=${t("flow_editor.drag_exit")}></i>`}>
-      ${(at === 0 || wrong > 0) && html`<p class="node-counts">${at === 0 && html`<span class="badge calm">${t("flow_editor.entry")}</span>`}
-        ${wrong > 0 && html`<span class="badge bad"><${Icon} name="failed" size=${12} /> ${t("flow_editor.issues_here", { count: number(wrong) })}</span>`}</p>`}<//>`);
+      atExit=${(/** @type {string} */ exit) => html`<i class="port" data-exit=${exit} title=${t("flow_editor.drag_exit")}></i>${figures && html`<strong>${number(figures.exits.get(exit) ?? 0)}</strong>`}`}>
+      ${(at === 0 || wrong > 0 || figures) && html`<p class="node-counts">${at === 0 && html`<span class="badge calm">${t("flow_editor.entry")}</span>`}
+        ${wrong > 0 && html`<span class="badge bad"><${Icon} name="failed" size=${12} /> ${t("flow_editor.issues_here", { count: number(wrong) })}</span>`}
+        ${figures && html`<${CountBadges} node=${node.uuid} counts=${figures} />`}</p>`}<//>`);
   const drawn = definition.nodes.map((node, at) => {
     const box = /** @type {Box} */ (boxes.get(node.uuid));
     if (seen && !chosen.has(node.uuid) && node.uuid !== entered && !overlap(seen, box)) return null;
     const [wrong, isEntered] = [issues.get(node.uuid) ?? 0, node.uuid === entered];
     const look = classes(chosen.has(node.uuid) && "opened", sought.has(node.uuid) && "found", passed.has(node.uuid) && "lit", wrong > 0 && "wrong");
-    return one(node.uuid, [node, box, look, at, wrong, isEntered, language, isBare], { node, at, box, look, wrong });
+    return one(node.uuid, [node, box, look, at, wrong, isEntered, language, isBare, figures], { node, at, box, look, wrong });
   });
   end();
   return html`<ol>${drawn}</ol>`;

@@ -41,6 +41,7 @@ export function commandsFor({ definition, boxes, selection, workspace, edit }) {
   return {
     /** The definition with the place of each node. */
     placed: () => moveNodes(definition, new Map([...boxes.keys()].map((uuid) => [uuid, placeOf(uuid)]))),
+    placeBelow: () => below(selection[0]),
     /** A step by itself. @param {import("./kinds.js").Kind} kind @param {Position} [at] */
     add(kind, at) {
       const node = kind.make(definition);

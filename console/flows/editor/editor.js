@@ -15,18 +15,20 @@ import { BlockDialog, CutDialog } from "./blocks.js";
 import { Board, placeOn } from "./board.js";
 import { commandsFor } from "./commands.js";
 import { ConflictDialog, ConnectDialog, kindItems, PlaceMenu, PublishDialog } from "./dialogs.js";
+import { useFigures } from "./figures.js";
 import { FlowTranslations } from "./forms/translations.js";
 import { StepList } from "./list.js";
 import { begin, change, findNode, positionOf, redone, selecting, undone } from "./model.js";
 import { Others } from "./others.js";
 import { StepPanel } from "./panel.js";
-import { boxesOf, neighbour } from "./places.js";
+import { boxesOf, freePlace, neighbour } from "./places.js";
 import { useKeeping, useSaving } from "./saving.js";
 import { Simulator } from "./simulator.js";
+import { StickyDialog, StickyList } from "./stickies.js";
 
 /**
  * @typedef {import("./model.js").Definition} Definition
- * @typedef {{kind: "connect", node: string, exit?: string} | {kind: "publish" | "conflict" | "block"} | {kind: "cut", deed: import("./blocks.js").Deed} | {kind: "place", at: {x: number, y: number}, label: string, items: {text: string, onPick: () => void}[]} | null} Asked
+ * @typedef {{kind: "connect", node: string, exit?: string} | {kind: "publish" | "conflict" | "block"} | {kind: "cut", deed: import("./blocks.js").Deed} | {kind: "sticky", uuid: string} | {kind: "place", at: {x: number, y: number}, label: string, items: {text: string, onPick: () => void}[]} | null} Asked
  */
 
 const VIEWS = /** @type {const} */ (["surface", "list", "translations"]);
@@ -65,6 +67,8 @@ export function FlowEditor(opened) {
   const [sought, setSought] = useState("");
   const [path, setPath] = useState(/** @type {string[]} */ ([]));
   const [isTrying, setIsTrying] = useState(false);
+  const [isCounted, setIsCounted] = useState(false);
+  const figures = useFigures(flow.uuid, isCounted);
   const { workspace, addFlow } = useWorkspace();
   const view = VIEWS.find((each) => each === query.view) ?? (matchMedia(NARROW).matches ? "list" : "surface");
   const isList = view === "list";
@@ -126,7 +130,7 @@ export function FlowEditor(opened) {
   const node = selection.length === 1 ? findNode(definition, selection[0]) : undefined;
   const panel = node && isOpen && html`<${StepPanel} key=${node.uuid} definition=${definition} node=${node} workspace=${workspace} issues=${issues.filter((each) => each.node_uuid === node.uuid)}
     onChange=${onForm} onOpen=${reveal}
-    onClose=${() => (setIsOpen(false), focus(node.uuid, []))} isInline=${isList} />`;
+    onClose=${() => (setIsOpen(false), focus(node.uuid, []))} figures=${figures} isInline=${isList} />`;
   const addTest = (/** @type {import("./conversation.js").FlowTest} */ test) => {
     edit("flow_change.test", { ...definition, _ui: { ...definition._ui, tests: [...(definition._ui?.tests ?? []), test] } });
     notify(t("simulator.is_saved"));
@@ -138,6 +142,7 @@ export function FlowEditor(opened) {
     { text: t("act.delete"), danger: true, onPick: () => remove([uuid]) },
   ];
   const close = () => setAsked(null);
+  const openSticky = (/** @type {string} */ uuid) => setAsked({ kind: "sticky", uuid });
   const connecting = asked?.kind === "connect" ? findNode(definition, asked.node) : undefined;
   return html`
     <header class="page-header">
@@ -151,7 +156,7 @@ export function FlowEditor(opened) {
       <${Menu} label=${t("flow_editor.new_step")} className="primary" text=${html`<${Icon} name="plus" size=${18} /> ${t("flow_editor.step")}`} items=${[...kindItems(definition, (kind) => commands.add(kind, isList ? undefined : middleOfSurface())), { text: t("flow_editor.a_block"), icon: "double", onPick: () => setAsked({ kind: "block" }) }]} />
       <button type="button" disabled=${state.undo.length === 0} title=${titleOf(state.undo)} onClick=${() => travel(undone)}>${t("act.undo")}</button>
       <button type="button" disabled=${state.redo.length === 0} title=${titleOf(state.redo)} onClick=${() => travel(redone)}>${t("flow_editor.redo")}</button>
-      <${Menu} label=${t("flow_editor.more")} items=${toolItems({ commands, definition, selection, select, remove, onCut: (deed) => setAsked({ kind: "cut", deed }) })} />
+      <${Menu} label=${t("flow_editor.more")} items=${toolItems({ commands, definition, selection, select, remove, onCut: (deed) => setAsked({ kind: "cut", deed }), isCounted, onCount: () => setIsCounted(!isCounted), onNote: () => setAsked({ kind: "sticky", uuid: "" }) })} />
       <input type="search" aria-label=${t("flows.search_nodes")} placeholder=${t("flows.search_nodes")} value=${sought} onInput=${(/** @type {any} */ { target }) => setSought(target.value)}
         onKeyDown=${(/** @type {KeyboardEvent} */ event) => event.key === "Enter" && next(event.shiftKey ? -1 : 1)} />
       <span role="status">${words.length > 0 && t("flows.nodes_found", { count: number(found.length), total: number(definition.nodes.length) })}</span>
@@ -163,10 +168,11 @@ export function FlowEditor(opened) {
     ${view === "translations" && html`<${FlowTranslations} definition=${definition} workspace=${workspace} onChange=${onForm} />`}
     ${view !== "translations" && html`<div class=${simulator || (panel && !isList) ? "drawing with-panel" : "drawing"}>
       ${isList
-        ? html`<${StepList} definition=${definition} opened=${isOpen ? node?.uuid ?? "" : ""} found=${words.length > 0 ? found : null} path=${path} issues=${counts} form=${panel} itemsFor=${itemsFor}
-            onOpen=${(/** @type {string} */ uuid) => (select(uuid ? [uuid] : []), setIsOpen(!!uuid))} onConnect=${(/** @type {string} */ uuid, /** @type {string} */ exit) => setAsked({ kind: "connect", node: uuid, exit })} />`
-        : boxes.size === definition.nodes.length && html`<${Board} definition=${definition} boxes=${boxes} selection=${selection} shown=${shown} found=${found} path=${path} issues=${counts}
-            onSelect=${select} onGo=${(/** @type {string} */ uuid) => (reveal(uuid), focus(uuid, []))} onOpen=${openStep} onKey=${onKey} onMove=${(/** @type {Definition} */ moved) => edit("flow_change.move", moved)}
+        ? html`<div><${StepList} definition=${definition} opened=${isOpen ? node?.uuid ?? "" : ""} found=${words.length > 0 ? found : null} path=${path} issues=${counts} figures=${figures} form=${panel} itemsFor=${itemsFor}
+            onOpen=${(/** @type {string} */ uuid) => (select(uuid ? [uuid] : []), setIsOpen(!!uuid))} onConnect=${(/** @type {string} */ uuid, /** @type {string} */ exit) => setAsked({ kind: "connect", node: uuid, exit })} />
+            <${StickyList} definition=${definition} onOpen=${openSticky} /></div>`
+        : boxes.size === definition.nodes.length && html`<${Board} definition=${definition} boxes=${boxes} selection=${selection} shown=${shown} found=${found} path=${path} issues=${counts} figures=${figures}
+            onSelect=${select} onGo=${(/** @type {string} */ uuid) => (reveal(uuid), focus(uuid, []))} onOpen=${openStep} onKey=${onKey} onSticky=${openSticky} onMove=${(/** @type {Definition} */ moved) => edit("flow_change.move", moved)}
             onConnect=${(/** @type {string} */ exit, /** @type {string | null} */ to, /** @type {any} */ at, /** @type {PointerEvent} */ event) =>
               to ? commands.connect(exit, to) : openKinds(event, (kind) => commands.insert(exit, kind, below(at)))}
             onLine=${(/** @type {string} */ exit, /** @type {any} */ at, /** @type {MouseEvent} */ event) =>
@@ -178,6 +184,8 @@ export function FlowEditor(opened) {
     ${asked?.kind === "place" && html`<${PlaceMenu} at=${asked.at} label=${asked.label} items=${asked.items} onClose=${close} />`}
     ${connecting && asked?.kind === "connect" && html`<${ConnectDialog} definition=${definition} node=${connecting} exit=${asked.exit} onConnect=${commands.connect} onNew=${commands.insert} onClose=${close} />`}
     ${asked?.kind === "block" && html`<${BlockDialog} definition=${definition} workspace=${workspace} onClose=${close} onInsert=${(/** @type {string} */ text) => void commands.paste(text, isList ? undefined : middleOfSurface())} />`}
+    ${asked?.kind === "sticky" && html`<${StickyDialog} definition=${definition} uuid=${asked.uuid} onClose=${close} onChange=${onForm} onMade=${setShown}
+      place=${() => freePlace(boxes, (isList ? undefined : middleOfSurface()) ?? commands.placeBelow(), WIDTH)} />`}
     ${asked?.kind === "cut" && html`<${CutDialog} deed=${asked.deed} definition=${commands.placed()} nodes=${selection} onClose=${close}
       onCut=${(/** @type {Definition} */ left, /** @type {string} */ made, /** @type {import("./model.js").Asset} */ flow) => (addFlow(flow), edit("flow_change.subflow", left, { selection: [made], isShown: true }))}
       onBlock=${(/** @type {import("./model.js").Asset} */ flow) => (addFlow(flow), notify(t("flow_editor.block_is_saved")))} />`}
@@ -281,8 +289,8 @@ function useShortcuts(props) {
   }, []);
 }
 
-/** @param {{commands: ReturnType<typeof commandsFor>, definition: Definition, selection: string[], select: (nodes: string[]) => void, remove: () => void, onCut: (deed: import("./blocks.js").Deed) => void}} props */
-function toolItems({ commands, definition, selection, select, remove, onCut }) {
+/** @param {{commands: ReturnType<typeof commandsFor>, definition: Definition, selection: string[], select: (nodes: string[]) => void, remove: () => void, onCut: (deed: import("./blocks.js").Deed) => void, isCounted: boolean, onCount: () => void, onNote: () => void}} props */
+function toolItems({ commands, definition, selection, select, remove, onCut, isCounted, onCount, onNote }) {
   const some = selection.length > 0;
   const paste = async () => {
     // Without a secure context only the keys give the clipboard.
@@ -298,6 +306,8 @@ function toolItems({ commands, definition, selection, select, remove, onCut }) {
     some && may("write_definitions") && { text: t("flow_editor.block_of_steps"), onPick: () => onCut("block") },
     some && may("write_definitions") && { text: t("flow_editor.subflow_of_steps"), onPick: () => onCut("subflow") },
     { text: t("flow_editor.lay_out"), onPick: () => void attempt(() => commands.layOut(new AbortController().signal)) },
+    { text: t("flow_editor.new_note"), onPick: onNote },
+    { text: t("flow_editor.numbers"), checked: isCounted, several: true, onPick: onCount },
     some && { text: t("act.delete"), danger: true, icon: "trash", onPick: () => remove() },
   ];
 }

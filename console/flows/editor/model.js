@@ -208,6 +208,32 @@ export function uiOf({ _ui: ui }) {
   return { ...(isObject(ui) ? ui : {}), nodes: isObject(ui?.nodes) ? ui.nodes : {} };
 }
 
+/** @typedef {{title?: string, body?: string, color?: string, position: Position & Record<string, any>, [key: string]: any}} Sticky a note beside the nodes, as `_ui` has it */
+
+/** The notes of a definition that can be drawn, by their UUIDs. @param {Definition} definition @returns {Map<string, Sticky>} */
+export function stickiesOf({ _ui: ui }) {
+  const all = ui?.stickies;
+  if (all === null || typeof all !== "object" || Array.isArray(all)) return new Map();
+  return new Map(Object.entries(all).filter(([, each]) => Number.isFinite(each?.position?.left) && Number.isFinite(each?.position?.top)));
+}
+
+/** Adds a note, changes what is said of it, or with null takes it away; others stay as they are, also those that nobody can draw. @param {Definition} definition @param {string} uuid @param {Partial<Sticky> | null} said */
+export function setSticky(definition, uuid, said) {
+  const ui = uiOf(definition);
+  const { [uuid]: old, ...others } = ui.stickies ?? {};
+  // A note that is there keeps its place among the others.
+  return { ...definition, _ui: { ...ui, stickies: said ? { ...ui.stickies, [uuid]: { ...old, ...said } } : others } };
+}
+
+/** @param {Definition} definition @param {string} uuid @param {number} dx @param {number} dy */
+export function moveSticky(definition, uuid, dx, dy) {
+  const position = stickiesOf(definition).get(uuid)?.position;
+  if (!position || (!dx && !dy)) return definition;
+  const [x, y] = [Math.max(dx, -position.left), Math.max(dy, -position.top)].map(Math.round);
+  const far = Object.fromEntries([["right", x], ["bottom", y]].flatMap(([side, by]) => (Number.isFinite(position[side]) ? [[side, position[side] + by]] : [])));
+  return setSticky(definition, uuid, { position: { ...position, ...far, ...rounded({ left: position.left + x, top: position.top + y }) } });
+}
+
 /** Takes nodes away; exits that led to them become open. @param {Definition} definition @param {string[]} uuids */
 export function deleteNodes(definition, uuids) {
   const gone = new Set(uuids);

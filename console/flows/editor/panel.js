@@ -3,18 +3,18 @@
 import { Icon } from "../../parts/icons.js";
 import { number, t } from "../../shared/texts.js";
 import { html } from "../../shared/ui.js";
-import { exitNames } from "../node_content.js";
+import { exitNames, NodeCounts } from "../node_content.js";
 import { NodeForm } from "./forms/node_form.js";
 
 /**
- * @param {import("./model.js").NodeFormProps & {issues: import("./saving.js").Issue[], isInline: boolean, onOpen: (node: string) => void, onClose: () => void}} props
+ * @param {import("./model.js").NodeFormProps & {issues: import("./saving.js").Issue[], figures: import("../node_content.js").Counts | null, isInline: boolean, onOpen: (node: string) => void, onClose: () => void}} props
  *   inline it stands in the list, whose heading it then has
  */
-export function StepPanel({ definition, node, workspace, issues, isInline, onChange, onOpen, onClose }) {
+export function StepPanel({ definition, node, workspace, issues, figures, isInline, onChange, onOpen, onClose }) {
   const names = exitNames(node);
   // The others stand in the form, at what they are about.
   const ofNode = issues.filter(({ action_uuid: action, field }) => !action && !field.startsWith("router."));
-  const content = html`
+  const content = html`${figures && html`<${NodeCounts} flow=${String(definition.uuid)} node=${node.uuid} counts=${figures} />`}
     ${ofNode.length > 0 && html`<ul class="step-issues" aria-label=${t("flow_editor.issues")}>${ofNode.map(({ message, field, language, fatal }, at) => html`<li key=${at} class=${fatal ? "bad" : "warn"}><${Icon} name="failed" size=${14} /> <span dir="auto">${[language, field].filter(Boolean).join(" · ")} ${message}</span></li>`)}</ul>`}
     <${NodeForm} definition=${definition} node=${node} workspace=${workspace} issues=${issues} onChange=${onChange} />
     ${!isInline && html`<section class="node-part"><h3>${t("flows.exits")}</h3><ul class="node-exits">${node.exits.map(({ uuid, destination_uuid: to }, at) => html`<li key=${uuid}><bdi>${names[at]}</bdi>

@@ -1,6 +1,6 @@
-/** Where nodes and lines lie on the surface of the editor: boxes, ways between them, what is next to what. */
+/** Where nodes lie on the surface of the editor: boxes, and what is next to what. */
 
-import { EXIT_LINE, heightOf } from "../drawing.js";
+import { heightOf } from "../drawing.js";
 import { WIDTH } from "../layout.js";
 import { moveNodes, positionOf } from "./model.js";
 
@@ -9,14 +9,10 @@ import { moveNodes, positionOf } from "./model.js";
  * @typedef {import("./model.js").Definition} Definition
  * @typedef {import("./model.js").Position} Position
  * @typedef {{x: number, y: number}} Point
- * @typedef {{exit: string, from: string, to: string, d: string, isBack: boolean, middle: Point}} Line
  * @typedef {"left" | "middle" | "top" | "row"} Side to what nodes are aligned; a row has equal gaps
  */
 
 export const GAP = 40;
-/** From the lower edge of a node to its last exit. */
-const BELOW_EXITS = 9;
-const BEND = 60;
 
 /**
  * The boxes of all nodes: where `_ui` places them, else where they were laid out, else below all others. A box that did not
@@ -65,29 +61,6 @@ export function extentOf(boxes) {
   for (const box of boxes) [width, height] = [Math.max(width, box.x + box.width), Math.max(height, box.y + box.height)];
   return { width: width + GAP, height: height + GAP };
 }
-
-/** Where the line of an exit begins. @param {Box} box @param {number} at its place @param {number} count of exits @returns {Point} */
-export const portOf = (box, at, count) => ({ x: box.x + box.width, y: box.y + box.height - BELOW_EXITS - (count - at - 0.5) * EXIT_LINE });
-
-/** A line from an exit to a node. @param {Point} port @param {Box} from @param {Box} to @returns {{d: string, isBack: boolean, middle: Point}} */
-export function lineTo(port, from, to) {
-  const isBack = to.y < from.y + from.height;
-  const end = { x: to.x + to.width / 2, y: to.y };
-  if (from === to) return { d: `M${port.x},${port.y} C${port.x + BEND},${port.y} ${port.x + BEND},${to.y - BEND / 2} ${end.x},${to.y - BEND / 2} L${end.x},${to.y}`, isBack: true, middle: { x: port.x + BEND / 2, y: to.y } };
-  const drop = isBack ? BEND : Math.min(BEND, Math.max(20, (end.y - port.y) / 2));
-  const out = { x: port.x + (isBack && Math.abs(end.x - port.x) < BEND ? 2 * BEND : BEND / 2), y: port.y };
-  const above = { x: end.x, y: end.y - drop };
-  // The point of the curve at its half.
-  const middle = { x: (port.x + 3 * out.x + 3 * above.x + end.x) / 8, y: (port.y + 3 * out.y + 3 * above.y + end.y) / 8 };
-  return { d: `M${port.x},${port.y} C${out.x},${out.y} ${above.x},${above.y} ${end.x},${end.y}`, isBack, middle };
-}
-
-/** The lines of a node to nodes that are there. @param {import("./model.js").FlowNode} node @param {Map<string, Box>} boxes @returns {Line[]} */
-export const linesFrom = (node, boxes) =>
-  node.exits.flatMap((exit, at) => {
-    const [from, to] = [boxes.get(node.uuid), boxes.get(exit.destination_uuid ?? "")];
-    return from && to ? [{ exit: exit.uuid, from: node.uuid, to: /** @type {string} */ (exit.destination_uuid), ...lineTo(portOf(from, at, node.exits.length), from, to) }] : [];
-  });
 
 /** @param {Box} one @param {Box} other */
 export const overlap = (one, other) => one.x < other.x + other.width && one.x + one.width > other.x && one.y < other.y + other.height && one.y + one.height > other.y;

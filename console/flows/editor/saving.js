@@ -151,7 +151,8 @@ export function useSaving(flow, opened, definition) {
       await post("flow_revisions", { based_on: number, publish: draft, tests: isTested ? "required" : "told" }, { uuid: flow });
     } catch (error) {
       if (!(error instanceof Refused) || error.status !== 409) throw error;
-      await hold(true);
+      // Either there is another revision, or somebody has saved a draft since.
+      await hold((await readNewest(flow)).base.draft === draft);
       return null;
     }
     const { base: now } = await readNewest(flow, true);
