@@ -13,6 +13,7 @@ from connexion.middleware import ConnexionMiddleware
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from handlers.asgi.callbacks import Callbacks
 from handlers.asgi.console import Bypass, Console
 from handlers.asgi.cross_origin import CrossOrigin
 from handlers.asgi.explorer import Explorer
@@ -158,7 +159,8 @@ def _route(service: Service, checks: Mapping[str, Check]) -> ASGIApp:
     """The API, and the layers of pages, which requests for whole paths of the contract pass by."""
     settings, database, api = service.settings, service.database, _connexion_app()
     most, period = settings.callback_limit.requests // ADDRESS_PART, settings.callback_limit.period.total_seconds()
-    app: ASGIApp = _with_service(WebChat(GatewayCalls(api), Calls(max(1, most), period)), service)
+    calls = Calls(max(1, most), period)
+    app: ASGIApp = _with_service(WebChat(Callbacks(GatewayCalls(api), calls), calls), service)
     app = Explorer(app, settings)
     app = Console(app)
     app = MediaFiles(app, settings, _explain_expected(service))

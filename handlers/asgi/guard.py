@@ -9,6 +9,9 @@ from contextlib import AsyncExitStack
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from handlers.asgi.callbacks import MOST_BYTES as CALLBACK_BYTES
+from handlers.asgi.callbacks import PREFIX as CALLBACK_PREFIX
+from handlers.asgi.callbacks import hide_token
 from handlers.asgi.gateway import PREFIXES, hide_secret
 from handlers.asgi.health import count_request
 from handlers.asgi.plain_responses import ClientGone, Refusal, detail_response, header
@@ -94,6 +97,8 @@ class Guard:
         plain_bytes = max(self.body_limit_bytes, LARGER_BODIES.get(path, 0))
         if path.startswith(CHAT_PREFIX):
             plain_bytes = min(plain_bytes, CHAT_BODY_BYTES)
+        if path.startswith(CALLBACK_PREFIX):
+            plain_bytes = CALLBACK_BYTES
         limit_bytes = UPLOAD_LIMIT_BYTES if is_upload else plain_bytes
         seconds = self.body_timeout_seconds
         return Body(scope, receive, limit_bytes=limit_bytes, timeout_seconds=seconds, memory=self.memory)
@@ -142,7 +147,8 @@ class Guard:
         level = logging.DEBUG if is_probe or is_file else logging.INFO
         client = scope.get("client")
         extra = {"duration_ms": round(seconds * 1000, 1), "client": client[0] if client else None}
-        write_line(access, level, f"{method} {hide_secret(path)[:LOGGED_PATH_LENGTH]} {status or 499}", extra)
+        shown = hide_token(hide_secret(path))[:LOGGED_PATH_LENGTH]
+        write_line(access, level, f"{method} {shown} {status or 499}", extra)
 
     def _noticing_shutdown(self, receive: Receive) -> Receive:
         async def receive_lifespan() -> Message:

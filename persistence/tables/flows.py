@@ -267,6 +267,25 @@ from `counted_from`, or without it from `modified_on`, when the sprint was recor
 `persistence.sessions.sessions`)."""
 
 
+class FlowCallbackColumns(OwnedColumns):
+    contact_id: Named[int] = Column(BigId, ForeignKey("contact.id"))
+    session_uuid: Named[str] = Column(UuidText)
+    number: Named[int] = Column(Integer)
+    body: Named[str] = Column(Text)
+    received_on: Named[datetime] = Column(UtcDateTime)
+
+
+flow_callback = numbered_table(
+    "flow_callback",
+    FlowCallbackColumns,
+    UniqueConstraint("session_uuid", "number", "workspace_id"),
+    Index("ix_flow_callback_contact", "contact_id"),
+    info=policy("goes when its flow goes on, or with the next one of its contact", erased="rows", merged="left"),
+)
+"""What another system brought to a session of a flow, which has not taken it yet: to its wait for a callback with this
+number. The session may have no row yet, because its first sprint is under way."""
+
+
 class ParkedSprintColumns(OwnedColumns):
     contact_id: Named[int] = Column(BigId, ForeignKey("contact.id"))
     kind: Named[str] = Column(String(8))

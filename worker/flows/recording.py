@@ -13,6 +13,7 @@ from persistence.flows.records import find_archived
 from persistence.messages.incoming import finish_messages, give_up_messages
 from persistence.runs.runs import RunState, save_runs
 from persistence.runs.states import describe_run
+from persistence.sessions.callbacks import CALLBACK, WAKE, forget_callbacks, load_callbacks
 from persistence.sessions.sessions import (
     SessionState,
     expire_sessions,
@@ -32,6 +33,7 @@ from worker.flows.effects import TYPES, Ends, Recording, carry_out, has_messages
 from worker.flows.sprints import Outcome, SprintEvent, first_flow, flows_of_events
 
 BACKGROUND = "messaging_background"
+BY_TIME = ("wait_timeout", "wait_expiration")
 
 
 FindDone = Callable[[Transaction], AbstractSet[int]]
@@ -55,6 +57,7 @@ def record_outcomes(
     wanted = held if find_done is None else held - find_done(tx)
     mine = [outcome for outcome in outcomes if outcome.task.contact_id in wanted]
     valid = _keep_waiting(tx, workspace.id, mine)
+    forget_callbacks(tx, workspace.id, [each.task.state or {} for each in valid if _has_left(each)])
     sprints = end_passive_waits(tx, workspace.id, [outcome for outcome in valid if outcome.session is not None])
     broken = [each.task.contact_id for each in valid if each.is_broken and each.task.session_id is not None]
     fail_sessions(tx, workspace.id, broken)
@@ -82,7 +85,24 @@ def _keep_waiting(tx: Transaction, workspace_id: int, outcomes: Sequence[Outcome
     """Returns the outcomes without those of resumed sessions that were ended meanwhile."""
     resumed = [outcome.task.session_id for outcome in outcomes if outcome.task.session_id is not None]
     waiting = lock_waiting(tx, workspace_id, resumed)
-    return [outcome for outcome in outcomes if outcome.task.session_id is None or outcome.task.session_id in waiting]
+    ended = [outcome.task.state or {} for outcome in outcomes if _is_ended_by_time(outcome)]
+    called = load_callbacks(tx, workspace_id, ended)
+    return [
+        outcome
+        for outcome in outcomes
+        if outcome.task.session_id is None or outcome.task.session_id in waiting
+        if not (_is_ended_by_time(outcome) and (outcome.task.state or {}).get("uuid") in called)
+    ]
+
+
+def _has_left(outcome: Outcome) -> bool:
+    """Whether a session has gone on, or refused what arrived for it."""
+    return outcome.session is not None or (outcome.task.resume or {}).get("type") == CALLBACK
+
+
+def _is_ended_by_time(outcome: Outcome) -> bool:
+    """A callback that arrived meanwhile was accepted: it goes before."""
+    return (outcome.task.resume or {}).get("type") in BY_TIME
 
 
 def _end_refused_waits(tx: Transaction, workspace_id: int, outcomes: Sequence[Outcome]) -> None:
@@ -90,9 +110,10 @@ def _end_refused_waits(tx: Transaction, workspace_id: int, outcomes: Sequence[Ou
     refused = [each for each in outcomes if each.refusal and not each.is_broken and each.task.resume is not None]
     of_kind = {
         kind: [each.task for each in refused if (each.task.resume or {}).get("type") == kind]
-        for kind in ("wait_timeout", "wait_expiration")
+        for kind in (*BY_TIME, CALLBACK)
     }
-    forget_timeouts(tx, workspace_id, [task.session_id for task in of_kind["wait_timeout"] if task.session_id])
+    timed = [*of_kind["wait_timeout"], *of_kind[CALLBACK]]
+    forget_timeouts(tx, workspace_id, [task.session_id for task in timed if task.session_id])
     expire_sessions(tx, workspace_id, [task.contact_id for task in of_kind["wait_expiration"]])
 
 
@@ -132,7 +153,7 @@ def _store_sessions(
     ]
     if replaced:
         interrupt_contacts(tx, workspace.id, replaced)
-    states = [_state(tx, outcome, assets) for outcome in sprints]
+    states = _end_called(tx, workspace.id, [_state(tx, outcome, assets) for outcome in sprints])
     session_ids = save_sessions(tx, workspace.id, states, moves_contacts=not at_end)
     runs = [
         _describe(run, outcome, state, session_ids[state.uuid], assets)
@@ -151,6 +172,14 @@ def _store_sessions(
     if leaving:
         interrupt_contacts(tx, workspace.id, sorted(leaving))
     return set()
+
+
+def _end_called(tx: Transaction, workspace_id: int, states: Sequence[SessionState]) -> list[SessionState]:
+    """Ends waits for callbacks that arrived before the waits were recorded."""
+    called = load_callbacks(tx, workspace_id, [each.state for each in states if each.state and each.status == WAITING])
+    if called:
+        tx.wake(WAKE)
+    return [each._replace(timeout_on=tx.now) if each.uuid in called else each for each in states]
 
 
 def _is_touched(run: Run, outcome: Outcome) -> bool:

@@ -2,7 +2,7 @@
 batch, timeouts and expirations.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
 from typing import Any
@@ -28,6 +28,7 @@ from persistence.flow_starts.batches import (
 from persistence.flow_starts.expansion import begin_expansion, expand_start, lease_start, list_expanding_workspaces
 from persistence.flow_starts.flow_starts import CAMPAIGN, FAILED, FLOW_ACTION, TICKET
 from persistence.leases import MOST_ATTEMPTS
+from persistence.sessions.callbacks import CALLBACK, ReceivedCallback, load_callbacks
 from persistence.sessions.parking import STARTS, park
 from persistence.sessions.sessions import (
     WaitingSession,
@@ -104,9 +105,10 @@ def begin_timers(runtime: Runtime) -> Callable[[], bool]:
 def plan_waits(
     tx: Transaction, context: BatchContext, contact_ids: Sequence[int]
 ) -> tuple[list[Task], OnRecorded | None]:
-    """Ends the waits whose time has come, and puts those off whose questions have not left for as long."""
+    """Ends the waits whose time or callback has come, and puts those off whose questions have not left for as long."""
     workspace_id, waiting = context.workspace.id, load_waiting(tx, context.workspace.id, contact_ids)
-    come = [session for session in waiting.values() if session.ends_by(tx.now)]
+    called = load_callbacks(tx, workspace_id, [session.state for session in waiting.values()])
+    come = [each for each in waiting.values() if each.ends_by(tx.now) and each.state.get("uuid") not in called]
     counted = {each.contact_id: each for each in count_anew(tx, workspace_id, come)} if come else {}
     waiting |= counted
     later = {contact_id: each for contact_id, each in counted.items() if not each.ends_by(tx.now)}
@@ -114,7 +116,7 @@ def plan_waits(
     def record(tx: Transaction, recorded: Sequence[int]) -> None:
         put_off(tx, workspace_id, [later[contact_id] for contact_id in recorded if contact_id in later])
 
-    tasks = [_plan(contact_id, waiting.get(contact_id), tx.now) for contact_id in contact_ids]
+    tasks = [_plan(contact_id, waiting.get(contact_id), called, tx.now) for contact_id in contact_ids]
     return tasks, record if later else None
 
 
@@ -232,9 +234,17 @@ def _describe_trigger(tx: Transaction, context: BatchContext, batch: StartBatch)
     return trigger
 
 
-def _plan(contact_id: int, session: WaitingSession | None, now: datetime) -> Task:
-    """What ends a wait: the timeout if both times have come; nothing if the contact has continued meanwhile."""
+def _plan(
+    contact_id: int, session: WaitingSession | None, called: Mapping[str, ReceivedCallback], now: datetime
+) -> Task:
+    """What ends a wait: a callback that has arrived, the timeout if both times have come; nothing if the contact has
+    continued meanwhile."""
     kind = None
+    if session is not None and (callback := called.get(session.state.get("uuid", ""))) is not None:
+        moment = write_moment(callback.received_on)
+        event = {"type": "callback_received", "created_on": moment, CALLBACK: {"body": callback.body}}
+        resume: dict[str, Any] = {"type": CALLBACK, "event": event, "resumed_on": moment}
+        return Task(contact_id, resume=resume, session_id=session.id, state=session.state)
     if session is not None and session.timeout_on is not None and session.timeout_on <= now:
         kind = "wait_timeout"
     elif session is not None and session.expires_on is not None and session.expires_on <= now:

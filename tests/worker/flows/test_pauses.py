@@ -4,13 +4,21 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+import orjson
 import pytest
 
 from flows.clock import write_moment
+from persistence.contacts.leases import acquire_leases
+from persistence.sessions.callbacks import Address, read_address, receive_callback
+from persistence.sessions.sessions import interrupt_contacts
+from persistence.tables.contacts import contact
+from persistence.tables.flows import flow, flow_callback, flow_revision, flow_session
 from persistence.tables.messages import QUEUED, SENT, message
-from testbed.flow_rows import ask, definition, node, say, store_flow
+from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.conftest import Clock
 from tests.worker.flows.conftest import Stage
+from worker.flows.runner import FlowRunner
+from worker.flows.starts import plan_waits
 
 AMINA = "+254722000111"
 
@@ -119,3 +127,124 @@ def test_a_wait_that_was_put_off_does_not_lengthen_the_next_one(stage: Stage, cl
     stage.work()
 
     assert stage.sent_to(amina) == ["Well?", "And?", "Late."]
+
+
+PAID = node("paid", [say("Paid: @resume.json.amount")])
+
+
+def pay(**more: Any) -> dict[str, Any]:
+    """A node that waits for a callback, for an hour."""
+    made = ask("pay", {}, "paid", timeout=(3600, "late"), **more)
+    made["router"]["wait"]["pause"] = {"ends_by": "callback"}
+    return made
+
+
+def call(stage: Stage, number: int = 0, body: str = '{"amount": 12}') -> bool:
+    """What a call of the address of a wait of the only session becomes."""
+    [session], [person] = stage.rows(flow_session), stage.rows(contact)
+    address = Address(stage.workspace.id, person.uuid, session.uuid, session.created_on, number)
+    assert read_address(address.write("key"), ["other key", "key"]) == address._replace(
+        began_on=session.created_on.replace(microsecond=0)
+    )
+    with stage.database.writing() as tx:
+        return receive_callback(tx, address, body)
+
+
+def test_a_callback_ends_its_wait_once(stage: Stage, clock: Clock) -> None:
+    amina = begin(stage, pay(), PAID, node("late", [say("Late.")]))
+
+    calls = [call(stage), call(stage)]
+    stage.work()
+    clock.advance(minutes=61)
+    stage.work()
+
+    assert (calls, call(stage)) == ([True, False], False)
+    assert stage.sent_to(amina) == ["Paid: 12"]
+    assert stage.rows(flow_callback) == []
+
+
+def test_a_callback_may_come_before_its_wait(stage: Stage) -> None:
+    amina = begin(stage, ask("q", {}, "pay", actions=[say("Sure?")]), pay(), PAID, node("late"))
+
+    assert call(stage)
+    stage.work()
+    assert stage.sent_to(amina) == ["Sure?"]
+    stage.receive(AMINA, "yes")
+    stage.work()
+
+    assert stage.sent_to(amina) == ["Sure?", "Paid: 12"]
+
+
+def test_a_callback_may_come_before_its_session_is_recorded_but_not_long_after(stage: Stage, clock: Clock) -> None:
+    amina = stage.add_contact(AMINA)
+    [person] = stage.rows(contact)
+    address = Address(stage.workspace.id, person.uuid, uuid_of("soon"), clock(), 0)
+
+    with stage.database.writing() as tx:
+        assert receive_callback(tx, address, "")
+    clock.advance(hours=2)
+    with stage.database.writing() as tx:
+        assert not receive_callback(tx, address._replace(session_uuid=uuid_of("other")), "")
+        assert [row.contact_id for row in tx.execute(flow_callback.select())] == [amina]
+
+
+def test_after_its_time_an_address_is_no_more(stage: Stage, clock: Clock) -> None:
+    amina = begin(stage, pay(), PAID, node("late", [say("Late.")]))
+
+    clock.advance(minutes=61)
+    stage.work()
+
+    assert not call(stage)
+    assert stage.sent_to(amina) == ["Late."]
+
+
+def test_a_message_beside_a_callback_goes_to_the_inbox_and_the_flow_goes_on(stage: Stage) -> None:
+    amina = begin(stage, pay(), PAID, node("late"))
+
+    stage.receive(AMINA, "Did it work?")
+    assert call(stage)
+    stage.work()
+
+    assert stage.sent_to(amina) == ["Paid: 12"]
+
+
+def test_a_callback_that_was_accepted_goes_before_a_timeout_that_is_just_recorded(stage: Stage, clock: Clock) -> None:
+    amina = begin(stage, pay(), PAID, node("late", [say("Late.")]))
+    clock.advance(minutes=61)
+    runner = FlowRunner(stage.runtime)
+    with stage.database.writing() as tx:
+        leases = acquire_leases(tx, [amina])
+    with stage.database.reading() as tx:
+        context = runner.open_context(tx, stage.workspace.id, [amina])
+        tasks, _ = plan_waits(tx, context, [amina])
+    assert [(task.resume or {})["type"] for task in tasks] == ["wait_timeout"]
+
+    assert call(stage)
+    runner.perform(context, leases, tasks)
+    stage.work()
+
+    assert stage.sent_to(amina) == ["Paid: 12"]
+
+
+def test_who_left_the_flow_has_no_address_in_it(stage: Stage) -> None:
+    amina = begin(stage, pay(), PAID, node("late"))
+
+    with stage.database.writing() as tx:
+        interrupt_contacts(tx, stage.workspace.id, [amina])
+
+    assert not call(stage)
+
+
+def test_a_callback_for_a_step_that_became_a_question_is_dropped(stage: Stage) -> None:
+    begin(stage, pay(), PAID, node("late"))
+    changed = ask("pay", {}, "paid", timeout=(3600, "late"))
+    with stage.database.writing() as tx:
+        text = orjson.dumps(definition("Pauses", [changed, PAID, node("late")])).decode()
+        tx.execute(flow_revision.update().values(definition=text, number=2))
+        tx.execute(flow.update().values(definition_revision=2))
+
+    assert call(stage)
+    stage.work()
+
+    [session] = stage.rows(flow_session)
+    assert (session.status, session.timeout_on, stage.rows(flow_callback)) == ("waiting", None, [])

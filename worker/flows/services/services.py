@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from flows.asset_kinds import Classifier, Llm
+from flows.clock import parse_moment
 from flows.engine.services import (
     AirtimeTransfer,
     Classification,
@@ -27,6 +28,7 @@ from flows.urns import Urn
 from persistence.contacts.owners import find_owners
 from persistence.database import Database
 from persistence.deliveries.receivers import find_subscriber_signer
+from persistence.sessions.callbacks import Address
 from persistence.sql.columns import new_uuid
 from persistence.workspaces.records import Workspace
 from worker.flows.services.email import FlowEmail
@@ -66,6 +68,22 @@ class UrnClaims:
         return owner is None or owner.uuid == contact_uuid
 
 
+class CallbackAddresses:
+    """Gives the addresses at which other systems continue flows of a workspace that wait for them."""
+
+    def __init__(self, root: str, secret_key: str, workspace_id: int) -> None:
+        self._root = root
+        self._secret_key = secret_key
+        self._workspace_id = workspace_id
+
+    def address(self, contact_uuid: str, session_uuid: str, session_began_on: str, number: int) -> str:
+        """The URL of a wait; the same one each time."""
+        began_on = parse_moment(session_began_on)
+        assert began_on is not None, "the engine wrote it"
+        address = Address(self._workspace_id, contact_uuid, session_uuid, began_on, number)
+        return f"{self._root}/callbacks/{address.write(self._secret_key)}"
+
+
 def open_outside(runtime: Runtime, workspace: Workspace, before_call: Callable[[], None]) -> Services:
     """The engine's services for sprints of one workspace; `before_call` is called before anything slow."""
     settings = runtime.settings
@@ -79,7 +97,7 @@ def open_outside(runtime: Runtime, workspace: Workspace, before_call: Callable[[
     airtime = find_service(
         "the airtime service", settings.airtime_url, settings.airtime_key, list_delays_seconds(runtime)
     )
-    mail_server = settings.smtp_url
+    mail_server, root = settings.smtp_url, settings.base_url.rstrip("/")
     return Services(
         webhook=FlowWebhooks(runtime, before_call, workspace.id),
         email=None if mail_server is None else FlowEmail(runtime, mail_server, before_call),
@@ -87,6 +105,7 @@ def open_outside(runtime: Runtime, workspace: Workspace, before_call: Callable[[
         llm=None if model is None else FlowLanguageModel(model, settings.llm_model),
         airtime=None if airtime is None else FlowAirtime(airtime),
         urns=UrnClaims(runtime.database, workspace.id),
+        callbacks=CallbackAddresses(root, settings.secret_key, workspace.id) if root else None,
     )
 
 
