@@ -2,13 +2,18 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: serve test test-partitions test-pooler bench faults fuzz soak mutants picture docs screenshots sdks clean
+.PHONY: serve test test-every-case test-partitions test-pooler bench faults fuzz soak mutants picture docs screenshots sdks clean
 
 serve: $(VENV)/.installed
 	@$(BIN)/relayboard demo $(if $(PORT),--port $(PORT))
 
 test: $(VENV)/.tox-installed
 	@$(BIN)/tox -q run
+
+test-every-case: export RELAYBOARD_EVERY_CASE := 1
+test-every-case: export RELAYBOARD_EVERY_MEETING := 1
+test-every-case: export RELAYBOARD_EVERY_OPERATION := 1
+test-every-case: test
 
 test-partitions: $(VENV)/.tox-installed
 	@$(BIN)/tox -q run -e partitions

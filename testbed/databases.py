@@ -1,5 +1,6 @@
 """Databases that tests open: statements are compiled once per process, as in a server, and not once per test."""
 
+import fcntl
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,8 @@ from persistence.migrations import upgrade
 from testbed.kept_databases import keep_connections
 from testbed.tokens import KEYS
 
+SHARED: Path | None = None
+"""Where processes that test together keep a migrated file of SQLite, if they do."""
 _DIALECTS: dict[tuple[str, str], Dialect] = {}
 _COMPILED: LRUCache[Any, Any] = LRUCache(6000)
 
@@ -46,7 +49,7 @@ def migrate(url: str) -> None:
     path = Path(make_url(url).database or "")
     if url.startswith("sqlite") and not path.exists():
         path.touch(0o600)  # as the service makes it
-        path.write_bytes(_migrated_file())
+        path.write_bytes(migrated_file())
         return
     database = open_database(url)
     upgrade(database.engine)
@@ -54,7 +57,20 @@ def migrate(url: str) -> None:
 
 
 @cache
-def _migrated_file() -> bytes:
+def migrated_file() -> bytes:
+    """A migrated file of SQLite. The first process of a test run that needs it makes it, the others read it."""
+    if SHARED is None:
+        return _make_file()
+    with SHARED.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not SHARED.exists():
+            made = SHARED.with_suffix(".made")
+            made.write_bytes(_make_file())
+            made.rename(SHARED)
+        return SHARED.read_bytes()
+
+
+def _make_file() -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "migrated.db"
         database = open_database(f"sqlite:///{path}")

@@ -13,6 +13,7 @@ TITLES = (
     "Files of strangers",
     "Soak",
     "Mutants",
+    "Cases that stand back",
 )
 """The sections in their order."""
 

@@ -28,6 +28,7 @@ from persistence.workspaces.records import Workspace
 from persistence.workspaces.writes import create_workspace
 from relayboard.base.logs import OURS
 from relayboard.base.settings import Settings, load_settings
+from testbed import databases
 from testbed.databases import open_database
 from testbed.kept_databases import KeptDatabases
 from testbed.kept_rows import KeptRows
@@ -41,7 +42,7 @@ from tests.few_reports import tell_less
 from tests.partitions import partitioning
 from tests.slow_first import deal
 from tests.statement_rules import StatementRules
-from tests.thinned import EVERY_CASE
+from tests.thinned import EVERY_CASE, find_repeats
 
 # A busy machine is no reason to fail: time limits are tested separately.
 EXAMPLES = 100 if EVERY_CASE else 40
@@ -71,6 +72,8 @@ STATEMENTS = StatementRules()
 
 def pytest_configure(config: pytest.Config) -> None:
     tell_less(config)
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        databases.SHARED = Path(config.getoption("basetemp")).parent / "migrated.db"
     event.listen(Engine, "before_cursor_execute", STATEMENTS)
     # Statements are prepared at once, or most tests would end before: the first use is as it comes, others prepared.
     kept_statements.PREPARED_AFTER = 2
@@ -109,6 +112,8 @@ def pytest_collection(session: pytest.Session) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     left_out = [*([] if IS_POOLED else ["pgbouncer"]), *(["plans"] if PARTITIONS else [])]
     left = {item for item in items if any(map(item.get_closest_marker, left_out))}
+    if not (EVERY_CASE or IS_POOLED or PARTITIONS):
+        left.update(find_repeats(items))
     config.hook.pytest_deselected(items=[*left])
     items[:] = [item for item in items if item not in left]
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
@@ -220,9 +225,7 @@ def kept_databases(postgres_url: str, postgres_template: str) -> Iterator[KeptDa
 def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A migrated database file that tests copy; its pages are small, because most tables have no more than one."""
     path = tmp_path_factory.mktemp("sqlite") / "template.db"
-    database = Database(f"sqlite:///{path}")
-    upgrade(database.engine)
-    database.close()
+    path.write_bytes(databases.migrated_file())
     with closing(sqlite3.connect(path)) as connection:
         for statement in ("PRAGMA journal_mode=DELETE", "PRAGMA page_size=1024", "VACUUM", "PRAGMA journal_mode=WAL"):
             connection.execute(statement)

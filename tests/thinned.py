@@ -3,5 +3,49 @@ case stays that differs in what the rule is about.
 """
 
 import os
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+import pytest
 
 EVERY_CASE = os.environ.get("RELAYBOARD_EVERY_CASE") == "1"
+DATABASES = ("sqlite", "postgresql")
+TAKING_TURNS = (
+    "tests/acceptance/",
+    "tests/contract/test_examples.py",
+    "tests/contract/test_sentences.py",
+    "tests/handlers/",
+    "tests/relayboard/commands/",
+    "tests/relayboard/every_command/",
+)
+"""How the ids of tests begin whose cases are about what people send and are told. Each such rule holds on both
+databases, and each of its cases on one of them."""
+ASKING_DATABASES = (
+    "tests/handlers/pairs/",
+    "tests/handlers/relay/test_busy_sync.py",
+    "tests/handlers/relay/test_lost_replies.py",
+    "tests/handlers/test_large_numbers.py",
+    "tests/handlers/v2/test_concurrent_deletions.py",
+    "tests/handlers/v2/test_contact_queries.py",
+    "tests/handlers/v2/test_message_search.py",
+    "tests/handlers/v2/test_rival_names.py",
+)
+"""Those among them whose cases are about what a database finds, stores or holds up: each is asked on both."""
+FEW = 4
+"""Fewer cases than these are all asked on both."""
+
+
+def find_repeats(items: Sequence[pytest.Item]) -> Iterator[pytest.Item]:
+    """The cases of long tables whose turn it is on the other database."""
+    tables: defaultdict[str, defaultdict[str, dict[str, pytest.Item]]] = defaultdict(lambda: defaultdict(dict))
+    for item in items:
+        rule, _, case = item.nodeid.partition("[")
+        if case and rule.startswith(TAKING_TURNS) and not rule.startswith(ASKING_DATABASES):
+            parts = case.removesuffix("]").split("-")
+            (*_, database) = ["", *(part for part in parts if part in DATABASES)]
+            tables[rule]["-".join(part for part in parts if part not in DATABASES)][database] = item
+    for cases in tables.values():
+        both = [asked for asked in cases.values() if set(asked) == set(DATABASES)]
+        for number, asked in enumerate(both if len(both) >= FEW else ()):
+            # Not every other: a table of pairs would ask the first of each on one database, the second on the other.
+            yield asked[DATABASES[number.bit_count() % 2]]

@@ -30,6 +30,7 @@ from channels.calls import (
 )
 from channels.presets import TYPE, list_presets, read_preset
 from channels.types import GATEWAYS, TYPES
+from openapi.bundle import YAML_LOADER
 
 ROOT = Path(channels.__path__[0])
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -51,7 +52,7 @@ def read_file(name: str) -> Case | None:
     path = ROOT / name / "cases.yaml" if name in GATEWAYS else ROOT / "presets" / "cases" / f"{preset}.yaml"
     if not path.exists():
         return None
-    file: Case = yaml.safe_load(path.read_text())
+    file: Case = yaml.load(path.read_text(), YAML_LOADER)
     if name not in GATEWAYS:
         file["settings"] = read_preset(preset).fill(file.pop("fields")) | file.get("settings", {})
     return file
