@@ -111,6 +111,7 @@ def pytest_collection(session: pytest.Session) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     left_out = [*([] if IS_POOLED else ["pgbouncer"]), *(["plans"] if PARTITIONS else [])]
+    left_out += [] if EVERY_CASE else ["benchmark"]
     left = {item for item in items if any(map(item.get_closest_marker, left_out))}
     if not (EVERY_CASE or IS_POOLED or PARTITIONS):
         left.update(find_repeats(items))

@@ -15,6 +15,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 SMALL = "--messages 1000 2000 --connections 1 2 --processes 1 2 --clients 2 --rounds 1 --count 2 --write"
 
 
+@pytest.mark.benchmark
 def test_the_command_writes_json_plots_and_a_section(postgres_url: str, tmp_path: Path) -> None:
     page = tmp_path / "performance.md"
     page.write_text("# Performance\n\n## Requests\n\nOf others.\n", encoding="utf-8")

@@ -21,6 +21,7 @@ SMALL = {
 }
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize("experiment", EXPERIMENTS)
 def test_each_experiment_says_what_it_measured(
     experiment: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

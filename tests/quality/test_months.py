@@ -11,6 +11,7 @@ from bench.months import LAYOUTS, MONTHS, ONE_TABLE, main, make_index
 SCHEMA = json.loads((Path(__file__).parents[2] / "bench" / "results.schema.json").read_text(encoding="utf-8"))
 
 
+@pytest.mark.benchmark
 def test_the_command_measures_both_layouts_and_writes_a_section(postgres_url: str, tmp_path: Path) -> None:
     page = tmp_path / "scaling.md"
     page.write_text("# Scaling\n\n## Others\n\nOf others.\n", encoding="utf-8")

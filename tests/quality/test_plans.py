@@ -8,6 +8,7 @@ import pytest
 from bench.plans.__main__ import main
 
 
+@pytest.mark.benchmark
 def test_every_list_is_measured_at_each_size(capsys, postgres_url: str, tmp_path: Path) -> None:
     output = tmp_path / "plans.json"
     sizes = ["4000", "5000"]
@@ -23,6 +24,7 @@ def test_every_list_is_measured_at_each_size(capsys, postgres_url: str, tmp_path
     assert measured["5000"]["v2 messages"]["status"] == 200
 
 
+@pytest.mark.benchmark
 def test_lists_are_measured_again_once_their_statements_are_prepared(
     capsys: pytest.CaptureFixture[str], postgres_url: str, tmp_path: Path
 ) -> None:

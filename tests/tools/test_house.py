@@ -14,6 +14,7 @@ def house() -> House:
     return House(ROOT)
 
 
+@pytest.mark.benchmark
 def test_the_table_has_every_figure(
     house: House, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
