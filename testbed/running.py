@@ -133,15 +133,27 @@ def running_service(
 
 
 def forked_service(
-    database_url: str, folder: Path, processes: Sequence[str] = ("api", "worker"), **settings: str
+    database_url: str,
+    folder: Path,
+    processes: Sequence[str] = ("api", "worker"),
+    made: tuple[Workspace, str] | None = None,
+    **settings: str,
 ) -> AbstractContextManager[RunningService]:
-    """The same with processes that start faster (`testbed.forked`)."""
-    return _run_service(database_url, folder, processes, settings, are_forked=True)
+    """The same with processes that start faster (`testbed.forked`), on a new database or on one that has the workspace
+    and its token that were made before.
+    """
+    return _run_service(database_url, folder, processes, settings, are_forked=True, made=made)
 
 
 @contextmanager
 def _run_service(
-    database_url: str, folder: Path, processes: Sequence[str], settings: Mapping[str, str], *, are_forked: bool
+    database_url: str,
+    folder: Path,
+    processes: Sequence[str],
+    settings: Mapping[str, str],
+    *,
+    are_forked: bool,
+    made: tuple[Workspace, str] | None = None,
 ) -> Iterator[RunningService]:
     environment = {
         **os.environ,
@@ -154,11 +166,10 @@ def _run_service(
         "RELAYBOARD_WEBHOOK_RETRY_DELAYS_SECONDS": "0.1,0.2,0.4",
         **{f"RELAYBOARD_{name}": value for name, value in settings.items()},
     }
-    migrate(database_url)
+    if made is None:
+        migrate(database_url)
     database = open_database(database_url)
-    with database.writing() as tx:
-        workspace = create_workspace(tx, "Riverside Health", country="RW", timezone="Africa/Kigali")
-    token = make_token(database, workspace, "administrator")
+    workspace, token = made or _make_workspace(database)
     service = RunningService(database_url, folder, environment, database, workspace, token, are_forked)
     try:
         for name in processes:
@@ -167,6 +178,12 @@ def _run_service(
         yield service
     finally:
         service.close()
+
+
+def _make_workspace(database: Database) -> tuple[Workspace, str]:
+    with database.writing() as tx:
+        workspace = create_workspace(tx, "Riverside Health", country="RW", timezone="Africa/Kigali")
+    return workspace, make_token(database, workspace, "administrator")
 
 
 class Receiver:

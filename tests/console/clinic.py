@@ -1,7 +1,10 @@
 """A workspace with life in it on a running service, with users of each role and a simulated phone."""
 
+import copy
+import sqlite3
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +15,7 @@ from persistence.accounts.passwords import Passwords
 from persistence.fields import create_field
 from persistence.relayers.relayers import claim_phone
 from persistence.users import add_member, find_member
+from persistence.workspaces.records import Workspace
 from relayboard.commands.demo import begin_work, fill_workspace
 from relayboard.phone.phone import Phone, PhoneState
 from relayboard.phone.wire import HttpTransport
@@ -54,28 +58,66 @@ class Clinic:
             self.phone.sync()
 
 
+@dataclass(frozen=True)
+class Kept:
+    """A workspace that was filled in this process before: the file of its database, its token, and its phone."""
+
+    file: bytes
+    workspace: Workspace
+    token: str
+    phone: PhoneState
+    made_at: float
+
+
+KEPT: list[Kept] = []
+KEPT_SECONDS = 600
+"""Records say how long ago something was: those of a workspace that was filled earlier are too old."""
+
+
 @contextmanager
 def running_clinic(folder: Path) -> Iterator[Clinic]:
-    with forked_service(f"sqlite:///{folder / 'relayboard.db'}", folder, STREAM_SECONDS=STREAM_LASTS) as service:
-        phone = Phone(HttpTransport(service.url), PhoneState())
-        phone.register()
-        workspace = service.workspace
-        password = Passwords().hash(PASSWORD)
-        with service.database.writing() as tx:
-            claim_phone(tx, workspace, phone.state.claim_code or "", NUMBER, "Clinic phone")
-            for role in ROLES:
-                add_member(tx, workspace.id, f"{role}@example.org", role, first_name="Joel", last_name=role.title())
-                user_id = find_member(tx, workspace.id, f"{role}@example.org")
-                assert user_id is not None
-                set_password(tx, user_id, password)
-        phone.sync()
-        phone.sync()
-        with service.database.writing() as tx:
-            create_field(tx, workspace.id, "Due Date", "datetime")
-            create_field(tx, workspace.id, "District", "text")
-            user_id = find_member(tx, workspace.id, "agent@example.org") or 0
-        fill_workspace(service.database, workspace, phone.state.relayer_id or 0, user_id)
+    """Filled once for some minutes, and then begun again from the file; the worker starts when all is there."""
+    path = folder / "relayboard.db"
+    kept = next((each for each in KEPT if time.monotonic() - each.made_at < KEPT_SECONDS), None)
+    made = (kept.workspace, kept.token) if kept else None
+    if kept:
+        path.write_bytes(kept.file)
+    with forked_service(f"sqlite:///{path}", folder, ("api",), made, STREAM_SECONDS=STREAM_LASTS) as service:
+        phone = Phone(HttpTransport(service.url), copy.deepcopy(kept.phone) if kept else PhoneState())
+        if not kept:
+            fill(service, phone)
+            KEPT[:] = [keep(service, phone, path)]
+        service.start("worker")
         with requests.Session() as session:
             session.headers["Authorization"] = f"Token {service.token}"
             begin_work(session, service.url)
         yield Clinic(service, phone)
+
+
+def fill(service: RunningService, phone: Phone) -> None:
+    phone.register()
+    workspace = service.workspace
+    password = Passwords().hash(PASSWORD)
+    with service.database.writing() as tx:
+        claim_phone(tx, workspace, phone.state.claim_code or "", NUMBER, "Clinic phone")
+        for role in ROLES:
+            add_member(tx, workspace.id, f"{role}@example.org", role, first_name="Joel", last_name=role.title())
+            user_id = find_member(tx, workspace.id, f"{role}@example.org")
+            assert user_id is not None
+            set_password(tx, user_id, password)
+    phone.sync()
+    phone.sync()
+    with service.database.writing() as tx:
+        create_field(tx, workspace.id, "Due Date", "datetime")
+        create_field(tx, workspace.id, "District", "text")
+        user_id = find_member(tx, workspace.id, "agent@example.org") or 0
+    fill_workspace(service.database, workspace, phone.state.relayer_id or 0, user_id)
+
+
+def keep(service: RunningService, phone: Phone, path: Path) -> Kept:
+    copied = path.with_name("kept.db")
+    with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(copied)) as target:
+        source.backup(target)
+    return Kept(
+        copied.read_bytes(), service.workspace, service.token, copy.deepcopy(phone.state), made_at=time.monotonic()
+    )

@@ -1,9 +1,10 @@
-"""A running clinic and a real browser, one of each for a file of tests."""
+"""A running clinic for a file of tests, and a real browser for those that follow each other."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, WebError, sync_playwright
 
 from tests.browser.chromium import find_chromium
 from tests.console.clinic import Clinic, running_clinic
@@ -20,7 +21,8 @@ def clinic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clinic]:
         yield running
 
 
-@pytest.fixture(scope="module")
+# Not for longer: while the browser runs, its event loop keeps tests of other folders from running their own.
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     chromium = find_chromium()
     with sync_playwright() as playwright:
@@ -32,16 +34,58 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
+@pytest.fixture(scope="module")
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """What all tests of a file open their pages in, because files of the console are loaded once then."""
+    with new_context(browser) as made:
+        yield made
+
+
 @pytest.fixture
-def somebody(browser: Browser) -> Iterator[BrowserContext]:
-    """A person with a new browser, in which no page may complain."""
+def somebody(context: BrowserContext) -> Iterator[BrowserContext]:
+    """A person with a browser that knows of nobody, in which no page may complain."""
+    with no_complaints(context):
+        yield context
+    for page in context.pages:
+        page.close()
+    context.set_offline(False)
+    page = context.new_page()
+    context.new_cdp_session(page).send("Storage.clearDataForOrigin", {"origin": "*", "storageTypes": "all"})
+    page.close()
+    context.clear_cookies()
+
+
+@pytest.fixture
+def somebody_else(browser: Browser) -> Iterator[BrowserContext]:
+    """The same with a browser that has loaded nothing yet, and whose pages a test may change before they load."""
+    with new_context(browser) as made, no_complaints(made):
+        yield made
+
+
+@contextmanager
+def new_context(browser: Browser) -> Iterator[BrowserContext]:
     # What turns while a page loads is drawn sixty times a second, beside the service that the page waits for.
     context = browser.new_context(viewport=WIDE, locale="en-GB", reduced_motion="reduce")  # type: ignore[arg-type]
     context.set_default_timeout(PATIENCE_MS)
     context.add_init_script(AS_PATIENT)
-    complaints: list[str] = []
-    context.on("weberror", lambda error: complaints.append(str(error.error)))
-    context.on("console", lambda said: complaints.append(said.text) if "Content Security" in said.text else None)
     yield context
     context.close()
+
+
+@contextmanager
+def no_complaints(context: BrowserContext) -> Iterator[None]:
+    complaints: list[str] = []
+
+    def note_error(error: WebError) -> None:
+        complaints.append(str(error.error))
+
+    def note_refusal(said: ConsoleMessage) -> None:
+        if "Content Security" in said.text:
+            complaints.append(said.text)
+
+    context.on("weberror", note_error)
+    context.on("console", note_refusal)
+    yield
+    context.remove_listener("weberror", note_error)
+    context.remove_listener("console", note_refusal)
     assert complaints == []

@@ -6,20 +6,23 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from testbed.patience import PATIENCE_SECONDS
 from tests.console.clinic import PASSWORD, Clinic
+from tests.thinned import EVERY_CASE
 from tools.console.packages import installed
 
 PATIENCE_MS = PATIENCE_SECONDS * 1000
 expect.set_options(timeout=PATIENCE_MS)
 WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 360, "height": 740}
-WALK = """() => {
+WALK = """(isWhole) => {
     const controls = "a[href], button, input, select, textarea, summary, audio[controls], video[controls], [tabindex]";
     const root = document.querySelector("dialog[open]") ?? document;
+    const main = isWhole || root !== document ? null : document.getElementById("main");
     const isLast = (radio) => {
         const group = [...root.querySelectorAll(`input[type=radio][name="${radio.name}"]`)];
         return (group.find(({checked}) => checked) ?? group[0]) === radio;
     };
     const wanted = [...root.querySelectorAll(controls)].filter((each) =>
         each.tabIndex >= 0 && !each.matches(":disabled, [type=hidden]") && !each.closest("[inert]") &&
+        !(main && each.closest(".navigation, .skip")) &&
         each.checkVisibility({visibilityProperty: true}) && (each.type !== "radio" || isLast(each)));
     const hasRing = (each) => {
         const {outlineStyle, outlineWidth, boxShadow} = getComputedStyle(each);
@@ -31,6 +34,7 @@ WALK = """() => {
             walk.ringless.add(target);
     };
     document.addEventListener("focusin", walk.seen);
+    main?.focus({preventScroll: true});
     document.activeElement.blur();
     window.walk = walk;
     // A date is a field for each of its parts.
@@ -104,9 +108,9 @@ def refused(page: Page, path: str) -> int:
     return status
 
 
-def findings(page: Page, where: str, *, walks: bool = True) -> list[str]:
+def findings(page: Page, where: str, *, walks: bool = True, is_whole: bool = EVERY_CASE) -> list[str]:
     """Serious findings of axe, whether the page is wider than the screen or could scroll away, and, if it `walks`, what
-    a keyboard does not reach.
+    a keyboard does not reach: on the `whole` screen, or without the navigation, which is the same on each page.
     """
     if not page.evaluate("'axe' in window"):
         page.evaluate((installed() / "axe-core" / "axe.min.js").read_text())
@@ -114,15 +118,15 @@ def findings(page: Page, where: str, *, walks: bool = True) -> list[str]:
     size: Any = page.viewport_size
     width = page.evaluate("document.documentElement.scrollWidth")
     found += [f"{where}: {width} wide"] if width > size["width"] else []
-    walked = walk_by_keyboard(page) if walks else []
+    walked = walk_by_keyboard(page, is_whole) if walks else []
     return found + [f"{where}: {each}" for each in (*page.evaluate(LOOSE), *walked)]
 
 
-def walk_by_keyboard(page: Page) -> list[str]:
+def walk_by_keyboard(page: Page, is_whole: bool = True) -> list[str]:
     """Tabs through the page, or through the dialog that is open: the controls that are not reached, or show no ring
     when they are. The focus is where it was before.
     """
-    most = page.evaluate(WALK) + AT_ONCE
+    most = page.evaluate(WALK, is_whole) + AT_ONCE
     for pressed in range(2 * most):
         if pressed % AT_ONCE == 0 and page.evaluate(LEFT) == 0:
             break

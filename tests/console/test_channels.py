@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from playwright.sync_api import expect
 from sqlalchemy import update
 
+from persistence.relayers.relayers import claim_phone
 from persistence.tables.channels import channel
 from relayboard.phone.phone import Phone, PhoneState
 from relayboard.phone.wire import HttpTransport
@@ -15,6 +16,7 @@ from tests.worker.receivers import Reply, receiving
 
 SECRET = "s3cret-token"
 REPLACED = "+250788999111"
+SEEN_BY_VIEWERS = "+250788999222"
 SERVED_BY_THE_PHONE = "+250788000331"
 
 
@@ -251,7 +253,12 @@ def test_a_phone_is_claimed_by_the_code_as_its_screen_shows_it(somebody, clinic)
 
 
 def test_a_viewer_sees_health_and_changes_nothing(somebody, clinic):
-    (phone,) = clinic.service.get("/api/v2/channels.json")["results"]
+    new = Phone(HttpTransport(clinic.service.url), PhoneState())
+    new.register()
+    with clinic.service.database.writing() as tx:
+        claim_phone(tx, clinic.service.workspace, new.state.claim_code or "", SEEN_BY_VIEWERS, "Second phone")
+    new.sync()
+    (phone,) = clinic.service.get("/api/v2/channels.json", address=SEEN_BY_VIEWERS)["results"]
     page = sign_in(somebody, clinic, "viewer", place=f"channels/{phone['uuid']}")
 
     expect(page.get_by_role("heading", name="Health")).to_be_visible()

@@ -49,10 +49,10 @@ def test_a_manager_sees_first_what_came_and_what_needs_somebody(somebody, clinic
     assert findings(page, "overview on a phone") == []
 
 
-def test_plots_are_drawn_where_the_system_gives_the_browser_a_language_that_is_no_tag(somebody, clinic):
+def test_plots_are_drawn_where_the_system_gives_the_browser_a_language_that_is_no_tag(somebody_else, clinic):
     language = "{get: () => 'en-US@posix'}, languages: {get: () => ['en-US@posix']}"
-    somebody.add_init_script(f"Object.defineProperties(Navigator.prototype, {{language: {language}}})")
-    page = sign_in(somebody, clinic, "viewer", place="overview")
+    somebody_else.add_init_script(f"Object.defineProperties(Navigator.prototype, {{language: {language}}})")
+    page = sign_in(somebody_else, clinic, "viewer", place="overview")
 
     expect(page.locator(".chart canvas")).to_have_count(3)
     expect(page.locator(".tile").first).to_contain_text("Messages in")

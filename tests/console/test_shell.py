@@ -103,11 +103,11 @@ def test_what_people_wrote_is_found_and_opens_at_the_message_by_keys_alone(
 
 
 def test_who_works_on_another_page_is_told_of_a_message_and_finds_where_the_unread_begin(
-    somebody: BrowserContext, clinic: Clinic
+    somebody_else: BrowserContext, clinic: Clinic
 ) -> None:
-    somebody.add_init_script(NOTIFICATIONS)
+    somebody_else.add_init_script(NOTIFICATIONS)
     number, unread = "+250788000951", len(clinic.service.get(CONVERSATIONS, unread="true")["results"])
-    page = sign_in(somebody, clinic, "editor", place="settings/account")
+    page = sign_in(somebody_else, clinic, "editor", place="settings/account")
     page.get_by_label("Tell me on this computer of").select_option("Mine, and those that nobody has")
     page.get_by_label("With a sound").check()
     assert findings(page, "the choice of notices") == []
@@ -199,24 +199,24 @@ def test_an_invitation_that_no_longer_works_leads_to_the_password(somebody: Brow
 
 
 def test_what_could_not_be_loaded_comes_by_itself_once_the_network_is_back(
-    somebody: BrowserContext, clinic: Clinic
+    somebody_else: BrowserContext, clinic: Clinic
 ) -> None:
-    page = sign_in(somebody, clinic, "administrator", "tickets")
+    page = sign_in(somebody_else, clinic, "administrator", "tickets")
     expect(page.locator(".conversation").first).to_be_visible()
     page.get_by_role("link", name="Inbox").click()
     expect(page.locator(".conversation").first).to_be_visible()
-    somebody.set_offline(True)
+    somebody_else.set_offline(True)
     page.get_by_role("link", name="Tickets").click()
     expect(page.get_by_role("alert")).to_contain_text("cannot be reached")
     expect(page.get_by_text("No tickets here")).to_have_count(0)
-    somebody.set_offline(False)
+    somebody_else.set_offline(False)
     expect(page.locator(".conversation").first).to_be_visible()
     expect(page.get_by_role("alert")).to_have_count(0)
 
-    somebody.set_offline(True)
+    somebody_else.set_offline(True)
     page.get_by_role("link", name="Flows").click()
     page.get_by_role("button", name="Try again").click()
     expect(page.locator(".notice.bad")).to_be_visible()
     expect(page.get_by_role("navigation", name="Pages")).to_be_visible()
-    somebody.set_offline(False)
+    somebody_else.set_offline(False)
     expect(page.get_by_role("heading", name="Flows")).to_be_visible()
