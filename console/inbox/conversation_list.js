@@ -2,13 +2,14 @@
 
 import { Icon } from "../parts/icons.js";
 import { Rows } from "../parts/rows.js";
+import { RowBox } from "../parts/selection.js";
 import { Avatar, Empty, ListEnd } from "../parts/small.js";
 import { authorName, useAuthors } from "../shared/authors.js";
 import { hasDraft } from "../shared/drafts.js";
 import { link } from "../shared/router.js";
 import { may } from "../shared/session.js";
 import { fullTime, listTime, t } from "../shared/texts.js";
-import { classes, html, useEffect } from "../shared/ui.js";
+import { classes, html, useEffect, useMemo, useRef } from "../shared/ui.js";
 import { channelName, displayName } from "../shared/names.js";
 import { refusedReplyTo } from "./outbox.js";
 
@@ -16,10 +17,11 @@ import { refusedReplyTo } from "./outbox.js";
 
 /**
  * @param {{list: import("../shared/lists.js").List<Conversation>,
- *   shown: Conversation[], chosen: string, query: Record<string, string>, sought: string, hasFound: boolean, children?: any}} props
+ *   shown: Conversation[], chosen: string, query: Record<string, string>, sought: string, hasFound: boolean,
+ *   selection: import("../parts/selection.js").Selection | null, children?: any}} props
  *   the children are what was found besides, if it `hasFound` anything
  */
-export function ConversationList({ list, shown, chosen, query, sought, hasFound, children }) {
+export function ConversationList({ list, shown, chosen, query, sought, hasFound, selection, children }) {
   useAuthors();
   useEffect(() => {
     const current = /** @type {HTMLElement | null} */ (document.querySelector(".conversation[aria-current]"));
@@ -27,6 +29,10 @@ export function ConversationList({ list, shown, chosen, query, sought, hasFound,
     // Whoever goes through the list by keys hears whose conversation is open.
     if (document.activeElement?.matches("body, main, .conversation")) current?.focus({ preventScroll: true });
   }, [chosen]);
+  const present = useRef(selection);
+  present.current = selection;
+  // The same function each time: a row is drawn anew only when something of it changes.
+  const toggle = useMemo(() => (/** @type {string} */ uuid, /** @type {boolean} */ isRange) => present.current?.toggle(uuid, isRange), []);
   const isEmpty = shown.length === 0 && !list.loading && !list.problem && !hasFound;
   return html`
     <div class="side-list">
@@ -37,24 +43,28 @@ export function ConversationList({ list, shown, chosen, query, sought, hasFound,
         ? html`<${Empty} icon="search" title=${t("inbox.none_found")} text=${t("inbox.none_found_text")} />`
         : html`<${Empty} icon="inbox" title=${t("inbox.empty")} text=${t("inbox.empty_text")}>
             ${may("claim_relayer") && html`<a class="button" href=${link(["channels"])}>${t("channels.title")}</a>`}<//>`)}
-      <${Rows} items=${shown} idOf=${(/** @type {Conversation} */ { uuid }) => uuid} chosen=${chosen} hasMore=${list.hasMore}
+      <${Rows} items=${shown} idOf=${(/** @type {Conversation} */ { uuid }) => uuid} chosen=${chosen} hasMore=${list.hasMore} onKeyDown=${selection?.press}
         draw=${(/** @type {Conversation} */ conversation, /** @type {boolean} */ isStop) =>
-          html`<${Row} ...${conversation} isChosen=${conversation.uuid === chosen} isStop=${isStop} query=${query} />`} />
+          html`<${Row} ...${conversation} isChosen=${conversation.uuid === chosen} isStop=${isStop} query=${query} isPicked=${selection?.chosen.has(conversation.uuid)} onToggle=${toggle} />`} />
       <${ListEnd} list=${hasFound ? { ...list, problem: "" } : list} />
     </div>
   `;
 }
 
-/** Drawn anew only when something of it changes, as all that read a signal. @param {Conversation & {isChosen: boolean, isStop: boolean, query: Record<string, string>}} props */
-function Row({ contact, urn, last_message: last, unread_count: unread, ticket, labels, isChosen, isStop, query }) {
+/** Drawn anew only when something of it changes, as all that read a signal. @param {Conversation & {isChosen: boolean, isStop: boolean, isPicked: boolean | undefined, query: Record<string, string>,
+ *   onToggle: (uuid: string, isRange: boolean) => void}} props without `isPicked` nothing can be chosen */
+function Row({ contact, urn, last_message: last, unread_count: unread, ticket, labels, isChosen, isStop, isPicked, query, onToggle }) {
   const refused = refusedReplyTo(contact.uuid);
   const assignee = ticket?.assignee;
+  const name = displayName(contact.name, urn);
+  const pick = (/** @type {MouseEvent} */ event) => event.shiftKey && isPicked !== undefined && (event.preventDefault(), onToggle(contact.uuid, true));
   return html`
-    <a class=${classes("conversation", unread > 0 && "unread")} href=${link(["inbox", contact.uuid], query)} aria-current=${isChosen ? "true" : undefined} tabindex=${isStop ? 0 : -1}>
+    ${isPicked !== undefined && html`<${RowBox} name=${name} isChosen=${isPicked} onToggle=${(/** @type {boolean} */ isRange) => onToggle(contact.uuid, isRange)} />`}
+    <a class=${classes("conversation", unread > 0 && "unread", isPicked && "is-picked")} onClick=${pick} href=${link(["inbox", contact.uuid], query)} aria-current=${isChosen ? "true" : undefined} tabindex=${isStop ? 0 : -1}>
       <${Avatar} name=${contact.name} id=${contact.uuid} />
       <span class="conversation-text">
         <span class="conversation-top">
-          <strong><bdi>${displayName(contact.name, urn)}</bdi></strong>
+          <strong><bdi>${name}</bdi></strong>
           <time datetime=${last.created_on} title=${fullTime(last.created_on)}>${listTime(last.created_on)}</time>
         </span>
         <span class="conversation-last">

@@ -1,6 +1,7 @@
 /** The inbox: folders, conversations, and the one that is open. */
 
 import { Icon } from "../parts/icons.js";
+import { useSelection } from "../parts/selection.js";
 import { Empty } from "../parts/small.js";
 import { post } from "../shared/api.js";
 import { useList } from "../shared/lists.js";
@@ -10,6 +11,7 @@ import { go, link } from "../shared/router.js";
 import { useTypedSearch } from "../shared/search.js";
 import { t } from "../shared/texts.js";
 import { html, useEffect, useMemo, useRef, useState } from "../shared/ui.js";
+import { Bulk, useMatching } from "./bulk.js";
 import { ConversationList } from "./conversation_list.js";
 import { ALL, folderShown, Folders, MINE, UNREAD } from "./folders.js";
 import { FoundMessages, useFoundMessages } from "./found_messages.js";
@@ -39,6 +41,8 @@ export default function Inbox({ place }) {
   const shown = list.items;
   const found = useFoundMessages(search);
   useLiveRows(list, filters);
+  const selection = useSelection(shown.map(({ uuid }) => uuid), may("act_on_conversations"));
+  const every = useMatching("conversations", filters, severalOf, selection.isAll && list.hasMore);
 
   // A conversation that is not in the list is one that somebody was led to: it may be unread.
   const unread = chosen ? (shown.find(({ contact }) => contact.uuid === chosen)?.unread_count ?? 1) : 0;
@@ -65,7 +69,7 @@ export default function Inbox({ place }) {
   useKeys({
     next: () => open(at < 0 ? lastAt.current : at + 1),
     previous: () => open((at < 0 ? lastAt.current : at) - 1),
-    back: () => chosen && go(["inbox"], query),
+    back: () => (selection.chosen.size > 0 ? selection.set([]) : chosen && go(["inbox"], query)),
   });
   return html`
     <main id="main" class=${chosen ? "inbox has-open" : "inbox"} tabindex="-1">
@@ -79,7 +83,8 @@ export default function Inbox({ place }) {
               onInput=${(/** @type {any} */ event) => setTyped(event.target.value)} />
           </div>
         </header>
-        <${ConversationList} list=${list} shown=${shown} chosen=${chosen} query=${query} sought=${search} hasFound=${found.items.length > 0}>
+        ${selection.chosen.size > 0 && html`<${Bulk} selection=${selection} picked=${shown.filter(({ uuid }) => selection.chosen.has(uuid)).map(severalOf)} isArchived=${folder === "archived"} ...${every} />`}
+        <${ConversationList} list=${list} selection=${may("act_on_conversations") ? selection : null} shown=${shown} chosen=${chosen} query=${query} sought=${search} hasFound=${found.items.length > 0}>
           ${search && html`<${FoundMessages} found=${found} search=${search} query=${place.query} />`}
         <//>
       </section>
@@ -88,6 +93,12 @@ export default function Inbox({ place }) {
         : html`<section class="thread none"><${Empty} icon="inbox" title=${t("inbox.choose")} text=${t("inbox.choose_text")} /></section>`}
     </main>
   `;
+}
+
+/** @param {import("./conversation_list.js").Conversation} conversation @returns {import("./bulk.js").Several} */
+function severalOf({ uuid, contact, urn, ticket, unread_count: unread, last_message: last }) {
+  const message = last.direction === "in" && last.visibility !== "deleted" ? { id: last.id, labels: last.labels.map(({ name }) => name ?? "") } : null;
+  return { uuid, name: contact.name, urns: urn ? [urn] : [], contact: uuid, ticket: ticket?.uuid ?? "", assignee: ticket?.assignee?.email ?? null, unread, message };
 }
 
 /** Whether somebody can see the page. */

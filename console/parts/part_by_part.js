@@ -11,8 +11,9 @@ import { notify } from "./notices.js";
 
 /**
  * @typedef {import("../shared/contract.js").Listed<"contacts">} Contact
- * @typedef {{title: string, parts: import("../shared/parts.js").Part<Contact>[], isRunning: boolean, isStopped: boolean,
- *   work: (contacts: Contact[], key: string) => Promise<unknown>, onEnd: (left: Contact[]) => void}} Job
+ * @typedef {{said: string, undo: () => Promise<unknown>}} Ended what a notice says, and what takes it back
+ * @typedef {{title: string, parts: import("../shared/parts.js").Part<any>[], isRunning: boolean, isStopped: boolean,
+ *   work: (contacts: any[], key: string) => Promise<unknown>, onEnd: (left: any[]) => void, ended?: Ended}} Job each has name and addresses
  *   once it is stopped, no other part begins
  */
 
@@ -23,18 +24,21 @@ const present = signal(null);
  * Does something with contacts. Up to as many as the API takes at once it throws what went wrong; more are done part by
  * part while people see it. Tells whether it is done already.
  * @param {string} title
- * @param {Contact[]} contacts
- * @param {Job["work"]} work
- * @param {Job["onEnd"]} onEnd told which contacts are left, once nothing more is done
+ * @template {Pick<Contact, "uuid" | "name" | "urns">} T
+ * @param {T[]} contacts
+ * @param {(contacts: T[], key: string) => Promise<unknown>} work
+ * @param {(left: T[]) => void} onEnd told which contacts are left, once nothing more is done
+ * @param {Ended} [ended] told at the end, where nothing else tells it
  */
-export async function doWithMany(title, contacts, work, onEnd) {
+export async function doWithMany(title, contacts, work, onEnd, ended) {
   const parts = partsOf(contacts);
   if (contacts.length > PART) {
-    void run({ title, parts, work, onEnd, isRunning: true, isStopped: false });
+    void run({ title, parts, work, onEnd, ended, isRunning: true, isStopped: false });
     return false;
   }
   for (const { records, key } of parts) await work(records, key);
   onEnd([]);
+  if (ended) notify(ended.said, false, ended.undo);
   return true;
 }
 
@@ -44,7 +48,7 @@ async function run(started) {
   await workOn(started.parts, started.work, () => (show(), !started.isStopped));
   started.isRunning = false;
   if (recordsOf(started.parts, false).length > 0) return show();
-  notify(t("parts.all_done", { count: number(recordsOf(started.parts, true).length) }));
+  notify(started.ended?.said ?? t("parts.all_done", { count: number(recordsOf(started.parts, true).length) }), false, started.ended?.undo);
   end(started);
 }
 

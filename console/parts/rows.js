@@ -12,7 +12,7 @@ const USUAL_HEIGHT = 80;
 /**
  * @template I
  * @param {{items: I[], idOf: (item: I) => string, draw: (item: I, isStop: boolean) => any, hasMore: boolean, chosen?: string, className?: string,
- *   onKeyDown?: (event: KeyboardEvent, at: number) => void}} props a row is one element with one link, to which
+ *   onKeyDown?: (event: KeyboardEvent, at: number) => void}} props a row has one link, to which
  *   the Tab key comes where it `isStop`: the arrow keys go to the others
  */
 export function Rows({ items, idOf, draw, hasMore, chosen = "", className = "", onKeyDown }) {
@@ -41,8 +41,8 @@ export function Rows({ items, idOf, draw, hasMore, chosen = "", className = "", 
     if (!scroller || !list.current) return;
     const again = () => present.current();
     const sized = new ResizeObserver(() => {
-      const row = list.current?.firstElementChild?.firstElementChild;
-      if (row?.clientHeight) setHeight(row.getBoundingClientRect().height);
+      const row = list.current?.firstElementChild?.getBoundingClientRect().height;
+      if (row) setHeight(row);
       again();
     });
     sized.observe(scroller);
@@ -56,7 +56,7 @@ export function Rows({ items, idOf, draw, hasMore, chosen = "", className = "", 
   // What is on the screen stays there when something comes before it.
   const known = useRef(ids);
   useLayoutEffect(() => {
-    const row = list.current?.firstElementChild?.firstElementChild?.getBoundingClientRect().height;
+    const row = list.current?.firstElementChild?.getBoundingClientRect().height;
     if (row && Math.abs(row - height) > 0.5) setHeight(row);
     const { id, isAtStart } = top.current;
     const moved = isAtStart ? 0 : ids.indexOf(id) - known.current.indexOf(id);

@@ -16,6 +16,8 @@ const KEYS = [
   ["Ctrl + K", "palette.title"],
   ["1 – 9", "keys.pages"],
   ["J / K", "keys.next"],
+  ["↑ / ↓", "keys.rows"],
+  ["Space", "keys.choose"],
   ["R", "keys.reply"],
   ["/", "keys.search"],
   ["/ …", "keys.saved"],

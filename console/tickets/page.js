@@ -1,8 +1,11 @@
 /** Tickets: conversations that wait for a person, by topic and assignee. */
 
+import { Bulk, useMatching } from "../inbox/bulk.js";
 import { useKeys } from "../inbox/keys.js";
 import { Thread } from "../inbox/thread.js";
 import { Icon } from "../parts/icons.js";
+import { Rows } from "../parts/rows.js";
+import { RowBox, useSelection } from "../parts/selection.js";
 import { Avatar, Badge, Empty, ListEnd } from "../parts/small.js";
 import { useAddresses } from "../shared/addresses.js";
 import { get } from "../shared/api.js";
@@ -12,10 +15,13 @@ import { displayName } from "../shared/names.js";
 import { go, link } from "../shared/router.js";
 import { account, may } from "../shared/session.js";
 import { fullTime, listTime, t } from "../shared/texts.js";
-import { html, useEffect, useRef, useState } from "../shared/ui.js";
+import { classes, html, useEffect, useRef, useState } from "../shared/ui.js";
 import { TicketFigures } from "./figures.js";
 
 /** @typedef {import("../shared/contract.js").Listed<"tickets">} Ticket */
+
+/** Tickets that are asked for together: some screens full. */
+const PAGE = 50;
 
 /** @type {[string, import("../shared/texts.js").Key][]} */
 const VIEWS = [
@@ -35,12 +41,15 @@ function TicketList({ place }) {
   const { view = "", topic = "" } = place.query;
   const chosen = place.parts[0];
   const topics = useAll("topics");
-  const list = useList("tickets", { ...filtersOf(view), topic: topic || undefined });
+  const filters = { ...filtersOf(view), topic: topic || undefined };
+  const list = useList("tickets", { ...filters, page_size: PAGE });
   const shown = list.items;
   const addresses = useAddresses(shown.map(({ contact }) => contact));
   const [opened, refreshOpened] = useTicket(chosen);
   const refresh = () => (list.refresh(), refreshOpened());
   useChanges(["ticket"], refresh);
+  const selection = useSelection(shown.map(({ uuid }) => uuid), may("act_on_tickets"));
+  const every = useMatching("tickets", filters, severalOf, selection.isAll && list.hasMore);
   const lastAt = useRef(0);
   const at = shown.findIndex(({ uuid }) => uuid === chosen);
   if (at >= 0) lastAt.current = at;
@@ -48,7 +57,7 @@ function TicketList({ place }) {
   useKeys({
     next: () => open(at < 0 ? lastAt.current : at + 1),
     previous: () => open((at < 0 ? lastAt.current : at) - 1),
-    back: () => chosen && go(["tickets"], place.query),
+    back: () => (selection.chosen.size > 0 ? selection.set([]) : chosen && go(["tickets"], place.query)),
   });
   const ticket = opened ?? shown.find(({ uuid }) => uuid === chosen);
   const back = link(["tickets"], place.query);
@@ -66,10 +75,13 @@ function TicketList({ place }) {
             ${VIEWS.map(([name, text]) => html`<a key=${name} href=${link(["tickets"], { view: name, topic })} aria-current=${name === view ? "true" : undefined}>${t(text)}</a>`)}
           </nav>
         </header>
+        ${selection.chosen.size > 0 && html`<${Bulk} isTickets isClosed=${view === "closed"} selection=${selection} picked=${shown.filter(({ uuid }) => selection.chosen.has(uuid)).map(severalOf)} ...${every} />`}
         <div class="side-list">
           ${shown.length === 0 && !list.loading && !list.hasMore && !list.problem && html`<${Empty} icon="ticket" title=${t("tickets.empty")} text=${t("tickets.empty_text")}>
             ${may("write_definitions") && html`<a class="button" href=${link(["flows", "templates", "help"])}>${t("templates.from")}</a>`}<//>`}
-          <ul>${shown.map((each) => html`<${Row} key=${each.uuid} ticket=${each} urn=${addresses.get(each.contact.uuid)} isChosen=${each.uuid === chosen} query=${place.query} />`)}</ul>
+          <${Rows} items=${shown} idOf=${(/** @type {Ticket} */ { uuid }) => uuid} chosen=${chosen} hasMore=${list.hasMore} onKeyDown=${selection.press}
+            draw=${(/** @type {Ticket} */ each, /** @type {boolean} */ isStop) =>
+              html`<${Row} ticket=${each} urn=${addresses.get(each.contact.uuid)} isChosen=${each.uuid === chosen} isStop=${isStop} query=${place.query} selection=${may("act_on_tickets") ? selection : null} />`} />
           <${ListEnd} list=${list} />
         </div>
       </section>
@@ -98,14 +110,21 @@ function useTicket(uuid) {
   return [ticket?.uuid === uuid ? ticket : undefined, load];
 }
 
-/** @param {{ticket: Ticket, urn?: string, isChosen: boolean, query: Record<string, string>}} props */
-const Row = ({ ticket, urn, isChosen, query }) => html`
-  <li>
-    <a class="conversation" href=${link(["tickets", ticket.uuid], query)} aria-current=${isChosen ? "true" : undefined}>
+/** @param {Ticket} ticket @returns {import("../inbox/bulk.js").Several} */
+const severalOf = ({ uuid, contact, assignee }) => ({ uuid, name: contact.name, urns: [], contact: contact.uuid, ticket: uuid, assignee: assignee?.email ?? null, unread: 0, message: null });
+
+/** @param {{ticket: Ticket, urn?: string, isChosen: boolean, isStop: boolean, query: Record<string, string>, selection: import("../parts/selection.js").Selection | null}} props */
+function Row({ ticket, urn, isChosen, isStop, query, selection }) {
+  const name = displayName(ticket.contact.name, urn);
+  const isPicked = selection?.chosen.has(ticket.uuid);
+  const pick = (/** @type {MouseEvent} */ event) => event.shiftKey && selection && (event.preventDefault(), selection.toggle(ticket.uuid, true));
+  return html`
+    ${selection && html`<${RowBox} name=${name} isChosen=${isPicked} onToggle=${(/** @type {boolean} */ isRange) => selection.toggle(ticket.uuid, isRange)} />`}
+    <a class=${classes("conversation", isPicked && "is-picked")} href=${link(["tickets", ticket.uuid], query)} aria-current=${isChosen ? "true" : undefined} tabindex=${isStop ? 0 : -1} onClick=${pick}>
       <${Avatar} name=${ticket.contact.name} id=${ticket.contact.uuid} />
       <span class="conversation-text">
         <span class="conversation-top">
-          <strong><bdi>${displayName(ticket.contact.name, urn)}</bdi></strong>
+          <strong><bdi>${name}</bdi></strong>
         </span>
         <span class="conversation-last">
           <span class="preview"><${Badge}>${ticket.topic.name}<//></span>
@@ -117,5 +136,5 @@ const Row = ({ ticket, urn, isChosen, query }) => html`
         </span>
       </span>
     </a>
-  </li>
-`;
+  `;
+}

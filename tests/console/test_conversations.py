@@ -162,6 +162,56 @@ def test_an_agent_undoes_and_moves_a_whole_conversation_back_by_keys(somebody: B
     assert findings(page, "a notice with Undo") == []
 
 
+def test_what_is_done_with_several_that_are_chosen_by_mouse_or_keys_is_undone_and_done_with_all_that_match(
+    somebody: BrowserContext, clinic: Clinic
+) -> None:
+    page = sign_in(somebody, clinic, "editor")
+    for at in range(3):
+        clinic.phone.receive_sms(f"+25078800053{at}", f"Zebu {at}")
+    clinic.sync()
+    rows, bulk = page.locator(".conversation", has_text="Zebu "), page.get_by_role("toolbar")
+    expect(rows).to_have_count(3)
+    (contact,) = clinic.service.get(CONTACTS, urn="tel:+250788000530")["results"]
+    clinic.service.post(TICKETS, {"contact": contact["uuid"]})
+    boxes = page.locator(".rows li", has_text="Zebu ").locator(".row-box")
+    boxes.first.click()
+    boxes.last.click(modifiers=["Shift"])
+    expect(bulk).to_contain_text("Chosen: 3")
+    assert findings(page, "several conversations that are chosen") == []
+    bulk.get_by_role("button", name="Archive").click()
+    expect(rows).to_have_count(0)
+    page.locator(".notice").last.get_by_role("button", name="Undo").click()
+    expect(rows).to_have_count(3)
+
+    rows.first.focus()
+    page.keyboard.press("Space")
+    page.keyboard.press("Shift+ArrowDown")
+    page.keyboard.press("Shift+ArrowDown")
+    expect(bulk).to_contain_text("Chosen: 3")
+    pick(page, "Assignee", "Joel Agent")
+    expect(page.locator(".notice").last).to_contain_text("The tickets are assigned. Left as they were: 2")
+    expect(rows.filter(has_text="Joel Agent")).to_have_count(1)
+    rows.first.focus()
+    page.keyboard.press("Space")
+    bulk.get_by_role("button", name="Label").click()
+    page.get_by_role("dialog").get_by_label("Label").fill("Cattle")
+    page.get_by_role("button", name="Save", exact=True).click()
+    labelled = rows.filter(has=page.locator(".tag", has_text="Cattle"))
+    expect(labelled).to_have_count(1)
+    page.locator(".notice").last.get_by_role("button", name="Undo").click()
+    expect(labelled).to_have_count(0)
+
+    choose_folder(page, "All")
+    page.locator(".row-box").first.click()
+    bulk.get_by_role("checkbox").check()
+    bulk.get_by_role("button", name="Choose all that match").click()
+    pick(page, "More actions", "Mark as read")
+    page.get_by_role("dialog").get_by_role("button", name="Mark as read").click()
+    expect(page.locator(".notice").last).to_contain_text("The conversations are read.")
+    expect(page.locator(".conversation.unread")).to_have_count(0)
+    assert clinic.service.get("/api/v2/conversations.json", unread="true")["results"] == []
+
+
 def test_what_is_chosen_while_a_search_is_typed_stays_chosen(somebody: BrowserContext, clinic: Clinic) -> None:
     page = sign_in(somebody, clinic, "editor")
     group = clinic.service.get("/api/v2/groups.json")["results"][0]["uuid"]

@@ -1,0 +1,177 @@
+/** What is done with several conversations or tickets at once, and taken back. */
+
+import { confirmFirst, FormDialog } from "../parts/dialog.js";
+import { Icon } from "../parts/icons.js";
+import { Menu } from "../parts/menu.js";
+import { attempt, notify } from "../parts/notices.js";
+import { doWithMany } from "../parts/part_by_part.js";
+import { Field } from "../parts/small.js";
+import { cursorOf, get, post } from "../shared/api.js";
+import { useAll } from "../shared/lists.js";
+import { tell } from "../shared/live.js";
+import { partsOf } from "../shared/parts.js";
+import { account, may } from "../shared/session.js";
+import { number, t } from "../shared/texts.js";
+import { html, useEffect, useState } from "../shared/ui.js";
+
+/**
+ * A conversation or ticket as far as it matters here: `contact` and `ticket` are UUIDs, `assignee` an address, `message` the
+ * last one if it came from the contact.
+ * @typedef {{uuid: string, name: string | null, urns: string[], contact: string, ticket: string, assignee: string | null, unread: number,
+ *   message: {id: number, labels: string[]} | null}} Several
+ * @typedef {{title: string, icon: string, done: string, fits?: (each: Several) => boolean, work: (some: Several[], key?: string) => Promise<unknown>,
+ *   undo: (some: Several[]) => Promise<unknown>}} Deed `fits` tells with which it can be done
+ * @typedef {import("../parts/selection.js").Selection} Selection
+ */
+
+/** @param {"close" | "reopen"} action @returns {Deed["work"]} */
+const turnTickets = (action) => (some, key) => post("ticket_actions", { tickets: some.map(({ ticket }) => ticket), action }, undefined, key);
+/** @param {"archive_messages" | "restore_messages"} action @returns {Deed["work"]} */
+const moveMessages = (action) => (some, key) => post("contact_actions", { contacts: some.map(({ contact }) => contact), action }, undefined, key);
+/** @param {boolean} unread @returns {Deed["work"]} */
+const mark = (unread) => async (some, key) => {
+  if (some.length === 0) return;
+  await post("conversations", { contacts: some.map(({ contact }) => contact), action: unread ? "unread" : "read" }, undefined, key);
+  for (const { contact } of some) tell({ kind: "mark", record: { uuid: contact, unread } });
+};
+/** @param {Several[]} some @param {(each: Several) => string} by */
+function groupsOf(some, by) {
+  const groups = /** @type {Map<string, Several[]>} */ (new Map());
+  for (const each of some) groups.set(by(each), [...(groups.get(by(each)) ?? []), each]);
+  return groups;
+}
+/** @param {Several[]} some @param {string | null} assignee @param {string} [key] */
+const assignAll = (some, assignee, key) => post("ticket_actions", { tickets: some.map(({ ticket }) => ticket), action: "assign", assignee }, undefined, key);
+
+/** More than these are not done at once: they are read and changed part by part while somebody waits. */
+const MOST = 5000;
+
+/**
+ * How all that match are read, and how many they are; null as long as they are those that are shown, or too many.
+ * @template {"conversations" | "tickets"} N
+ * @param {N} name @param {import("../shared/contract.js").Filters<N>} filters
+ * @param {(record: import("../shared/contract.js").Listed<N>) => Several} several @param {boolean} isAsked
+ * @returns {{matching: (() => Promise<Several[]>) | null, total: string}}
+ */
+export function useMatching(name, filters, several, isAsked) {
+  const key = JSON.stringify(filters);
+  const [found, setFound] = useState({ key: "", count: 0 });
+  useEffect(() => {
+    if (!isAsked) return;
+    const keep = (/** @type {any} */ { count }) => setFound({ key, count: count?.is_exact ? count.value : 0 });
+    get(name, /** @type {any} */ ({ ...filters, count: true, page_size: 1, fields: ["uuid"] })).then(keep, () => {});
+  }, [key, isAsked]);
+  const matching = async () => {
+    /** @type {Several[]} */
+    const all = [];
+    for (let cursor = /** @type {string | null | undefined} */ (undefined); cursor !== null && all.length < MOST; ) {
+      const page = /** @type {any} */ (await get(name, /** @type {any} */ ({ ...filters, cursor })));
+      all.push(...page.results.map(several));
+      cursor = cursorOf(page.next);
+    }
+    return all;
+  };
+  const isOffered = isAsked && found.key === key && found.count > 0 && found.count <= MOST;
+  return { matching: isOffered ? matching : null, total: number(found.count) };
+}
+
+/** @type {(each: Several) => boolean} */
+const hasTicket = ({ ticket }) => !!ticket;
+
+/** @param {string | null} assignee @returns {Deed} */
+const assigning = (assignee) => ({
+  title: t("tickets.assignee"),
+  icon: "person",
+  done: t("bulk.assigned"),
+  fits: hasTicket,
+  work: (some, key) => assignAll(some, assignee, key),
+  undo: async (some) => {
+    for (const [former, theirs] of groupsOf(some, (each) => each.assignee ?? "")) await assignAll(theirs, former || null);
+  },
+});
+
+/** @param {string} label a new or known one @returns {Deed} */
+const labelling = (label) => ({
+  title: t("act.label"),
+  icon: "label",
+  done: t("label.saved"),
+  fits: ({ message }) => !!message,
+  work: (some, key) => post("message_actions", { messages: some.map(({ message }) => message?.id ?? 0), action: "label", label_name: label }, undefined, key),
+  undo: async (some) => {
+    const fresh = some.filter(({ message }) => message && !message.labels.some((name) => name.toLowerCase() === label.toLowerCase()));
+    if (fresh.length > 0) await post("message_actions", { messages: fresh.map(({ message }) => message?.id ?? 0), action: "unlabel", label });
+  },
+});
+
+/**
+ * @param {{selection: Selection, picked: Several[], matching: (() => Promise<Several[]>) | null, total: string, isTickets?: boolean, isClosed?: boolean, isArchived?: boolean}} props
+ *   `matching` reads all that match, of which `total` tells the number, where more do than are loaded
+ */
+export function Bulk({ selection, picked, matching, total, isTickets = false, isClosed = false, isArchived = false }) {
+  const [isEvery, setEvery] = useState(false);
+  const [labels, setLabels] = useState(false);
+  const users = useAll(may("act_on_tickets") ? "users" : null).filter(({ role }) => role !== "viewer" && role !== "surveyor");
+  const every = isEvery && selection.isAll && matching;
+
+  const run = (/** @type {Deed} */ deed) => async () => {
+    const records = every ? await every() : picked;
+    const fitting = records.filter(deed.fits ?? (() => true));
+    if (fitting.length === 0) return notify(t("bulk.none"), true);
+    const undo = async () => {
+      for (const part of partsOf(fitting)) await deed.undo(part.records);
+    };
+    const left = records.length - fitting.length;
+    const said = left ? `${deed.done} ${t("bulk.left", { count: number(left) })}` : deed.done;
+    await doWithMany(deed.title, fitting, deed.work, (rest) => (selection.set(rest.map(({ uuid }) => uuid)), setEvery(false)), { said, undo });
+  };
+  const ask = (/** @type {Deed} */ deed) => () =>
+    every
+      ? confirmFirst({ title: deed.title, text: t("bulk.all_text", { count: total }), submit: deed.title, onYes: run(deed) })
+      : void attempt(run(deed));
+
+  /** @type {(Deed | false)[]} */
+  const deeds = [
+    may("act_on_tickets") && !isClosed && { title: t("tickets.close"), icon: "check", done: t("bulk.closed"), fits: hasTicket, work: turnTickets("close"), undo: turnTickets("reopen") },
+    may("act_on_tickets") && isClosed && { title: t("tickets.reopen"), icon: "ticket", done: t("bulk.reopened"), work: turnTickets("reopen"), undo: turnTickets("close") },
+    !isTickets && may("act_on_contacts") && !isArchived && { title: t("act.archive"), icon: "archive", done: t("inbox.archived"), work: moveMessages("archive_messages"), undo: moveMessages("restore_messages") },
+    !isTickets && may("act_on_contacts") && isArchived && { title: t("inbox.move_back"), icon: "inbox", done: t("inbox.moved_back"), work: moveMessages("restore_messages"), undo: moveMessages("archive_messages") },
+  ];
+  /** @type {Deed} */
+  const read = { title: t("bulk.read"), icon: "check", done: t("bulk.are_read"), work: mark(false), undo: (some) => mark(true)(some.filter(({ unread }) => unread > 0)) };
+  /** @type {Deed} */
+  const unread = { title: t("inbox.mark_unread"), icon: "inbox", done: t("bulk.are_unread"), work: mark(true), undo: (some) => mark(false)(some.filter((each) => each.unread === 0)) };
+  const me = account.value?.user.email;
+  const people = [...users.filter(({ email }) => email === me), ...users.filter(({ email }) => email !== me)];
+  const assign = may("act_on_tickets") && !isClosed && [
+    ...people.map(({ email, name }) => ({ id: email, text: name || email, onPick: ask(assigning(email)) })),
+    { id: "nobody", text: t("tickets.nobody"), onPick: ask(assigning(null)) },
+  ];
+  const more = !isTickets && may("act_on_conversations") && [read, unread].map((deed) => ({ text: deed.title, icon: deed.icon, onPick: ask(deed) }));
+  return html`
+    <div class="bulk-line" role="toolbar" aria-label=${t("bulk.title")}>
+      <input type="checkbox" aria-label=${t("contacts.choose_all")} title=${t("contacts.choose_all")} checked=${selection.isAll} onChange=${() => (setEvery(false), selection.all())} />
+      <strong role="status">${t("contacts.chosen", { count: every ? total : number(picked.length) })}</strong>
+      <span class="grows"></span>
+      ${assign && html`<${Menu} label=${t("tickets.assignee")} icon="person" items=${assign} />`}
+      ${deeds.map((deed) => deed && html`<button key=${deed.icon} type="button" class="quiet icon-only" aria-label=${deed.title} title=${deed.title} onClick=${ask(deed)}><${Icon} name=${deed.icon} /></button>`)}
+      ${!isTickets && may("act_on_messages") && html`<button type="button" class="quiet icon-only" aria-label=${t("act.label")} title=${t("act.label")} onClick=${() => setLabels(true)}><${Icon} name="label" /></button>`}
+      ${more && html`<${Menu} label=${t("act.more_actions")} items=${more} />`}
+      <button type="button" class="quiet icon-only" aria-label=${t("bulk.clear")} title=${t("bulk.clear")} onClick=${() => selection.set([])}><${Icon} name="close" /></button>
+      ${selection.isAll && matching && html`<button type="button" class="quiet every" aria-pressed=${!!every} onClick=${() => setEvery(!isEvery)}>${t("contacts.choose_everyone", { count: total })}</button>`}
+    </div>
+    ${labels && html`<${LabelMany} onClose=${() => setLabels(false)} onChosen=${(/** @type {string} */ label) => run(labelling(label))()} />`}
+  `;
+}
+
+/** @param {{onClose: () => void, onChosen: (label: string) => Promise<unknown>}} props */
+function LabelMany({ onClose, onChosen }) {
+  const labels = useAll("labels");
+  return html`
+    <${FormDialog} title=${t("act.label")} submit=${t("act.save")} onSubmit=${(/** @type {FormData} */ data) => onChosen(String(data.get("label")).trim())} onClose=${onClose}>
+      <${Field} label=${t("act.label")} id="label-many">
+        <input id="label-many" name="label" list="labels-known" maxlength="64" required autocomplete="off" />
+        <datalist id="labels-known">${labels.map(({ uuid, name }) => html`<option key=${uuid} value=${name} />`)}</datalist>
+      <//>
+    <//>
+  `;
+}
