@@ -66,7 +66,7 @@ class TestShownRun:
     ) -> None:
         first, second = VALUE, VALUE | {"name": "Age", "value": "12", "time": LATER, "input": "I am 12"}
         path = [STEP, {"node": NEXT, "time": LATER}]
-        end = moment("2026-03-02T09:00:00+00:00")
+        end, limit = moment("2026-03-02T09:00:00+00:00"), moment("2026-03-02T08:59:00+00:00")
         start_id = add_start(database, workspace, registration, [amina])
         run_id = add_run(
             database,
@@ -83,12 +83,12 @@ class TestShownRun:
                 {"type": "A", "left_on": None, "results": []},
             ],
             created_on=moment("2026-03-02T08:09:00+00:00"),
-            modified_on=end,
-            expires_on=end,
+            modified_on=moment("2026-03-02T10:00:00+00:00"),
+            expires_on=limit,
             exited_on=end,
         )
         flow_uuid, contact_uuid = uuid_of(database, flow, registration), uuid_of(database, contact, amina)
-        times = {"created_on": "2026-03-02T08:09:00.000000Z", "modified_on": "2026-03-02T09:00:00.000000Z"}
+        times = {"created_on": "2026-03-02T08:09:00.000000Z", "modified_on": "2026-03-02T10:00:00.000000Z"}
 
         (older,), (newer,) = api.results(V1), api.results(PATH)
 
@@ -106,7 +106,7 @@ class TestShownRun:
             "values": [shown | said, shown | age],
             "steps": [step | {"text": "Yes I do", "value": "yes"}, last],
             **times,
-            "expires_on": "2026-03-02T09:00:00.000000Z",
+            "expires_on": "2026-03-02T08:59:00.000000Z",
             "expired_on": "2026-03-02T09:00:00.000000Z",
         }
         assert newer == {
