@@ -123,6 +123,41 @@ def run_draw(options: Options) -> None:
         raise CommandFailed(f"{options.output} cannot be written: {error.strerror}") from error
 
 
+def run_texts(options: Options) -> None:
+    from relayboard.flow_tools.files import as_export, choose_flow, read_document
+    from relayboard.flow_tools.translating import PO, write_texts
+
+    flow = choose_flow(as_export(read_document(options.file)), options.flow)
+    suffix = PO if options.output is None else options.output.suffix
+    _write(options.output, write_texts(flow, options.language, suffix))
+
+
+def run_translate(options: Options) -> int:
+    """Prints what changes; returns 1 if something of the file was left out."""
+    from relayboard.flow_tools.files import as_export, choose_flow, read_document
+    from relayboard.flow_tools.translating import describe_change, put_in, read_texts, translate
+
+    document = read_document(options.file)
+    content = as_export(document)
+    flow = choose_flow(content, options.flow)
+    changes, definition = translate(flow, options.language, read_texts(options.translations))
+    for each in changes:
+        print(describe_change(each))
+    if options.output is not None:
+        _write(options.output, orjson.dumps(put_in(document, content, definition), option=orjson.OPT_INDENT_2))
+    return 1 if any(each.problem for each in changes) else 0
+
+
+def _write(path: Path | None, content: bytes) -> None:
+    if path is None:
+        sys.stdout.write(content.decode())
+        return
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise CommandFailed(f"{path} cannot be written: {error.strerror}") from error
+
+
 def run_import(options: Options) -> None:
     from persistence.definitions.importing import ImportReport, import_definitions
     from relayboard.flow_tools.files import read_document

@@ -12,8 +12,14 @@ from relayboard.usage.values import DEPENDENCIES, KEYWORD_MATCHES, REPEATS, TRIG
 FILE = click.Path(path_type=Path)
 THIS = f"{IN} --flow {ID}"
 TRIAL = (
-    "Type to answer. /timeout makes the wait time out, /expire makes it expire, /quit leaves. Nothing is sent, and no "
-    "webhook, e-mail or other service is called: what needs one takes its failure path."
+    "Type to answer. /timeout makes the wait time out, /expire makes it expire, /callback is what another system "
+    "sends, /quit leaves. Nothing is sent, and no webhook, e-mail or other service is called: what needs one takes its "
+    "failure path."
+)
+TRANSLATED = (
+    "Translations that the file lacks stay. Left out is a translation of a text that the flow does not have any more "
+    "or that has changed since, one whose expressions differ, and one that is marked as fuzzy: then the exit status is "
+    "1."
 )
 TESTED = (
     "A test says what somebody writes, what the flow must answer, and how it must end. The exit status is 1 if one "
@@ -27,6 +33,10 @@ def flow() -> click.Option:
 
 def this_flow() -> OneOf:
     return this("flow", "--flow", "the UUID or the name of the flow")
+
+
+def language() -> click.Option:
+    return option("--language", "the language to translate to, three small letters", required=True, metavar="CODE")
 
 
 def file() -> click.Argument:
@@ -150,6 +160,42 @@ FLOW = Noun(
         flow_of_file(),
         option("--output", "file to write; default: stdout", short="-o", kind=FileOrOutput(), metavar="OUT.svg"),
         examples=("registration.json --flow Welcome -o welcome.svg",),
+        is_table=False,
+    ),
+    Action(
+        "texts",
+        "flows.run_texts",
+        "write the texts of a flow of a file for translators",
+        file(),
+        language(),
+        flow_of_file(),
+        option(
+            "--output",
+            "PO file, CSV file or workbook to write; default: PO on stdout",
+            short="-o",
+            kind=FileOrOutput(),
+            metavar="OUT.po",
+        ),
+        examples=("registration.json --language fra -o registration.fra.xlsx",),
+        is_table=False,
+    ),
+    Action(
+        "translate",
+        "flows.run_translate",
+        "put translations into a flow of a file",
+        file(),
+        argument("translations", "a PO file, CSV file or workbook, as `flow texts` wrote it", kind=FILE),
+        language(),
+        flow_of_file(),
+        option(
+            "--output",
+            "file to write; default: only say what would change",
+            short="-o",
+            kind=FileOrOutput(),
+            metavar="OUT.json",
+        ),
+        more=TRANSLATED,
+        examples=("registration.json registration.fra.po --language fra -o translated.json",),
         is_table=False,
     ),
 )

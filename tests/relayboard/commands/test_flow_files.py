@@ -19,6 +19,7 @@ from persistence.sql.columns import new_uuid
 from persistence.workspaces.records import Workspace
 from relayboard.cli import main
 from relayboard.flow_tools.files import read_document, write_folder
+from relayboard.flow_tools.translating import read_texts
 from testbed.flow_rows import ask, definition, node, uuid_of
 from tests.definition_files import REGISTRATION, bring_in, make_definition, make_file, say, tested
 
@@ -86,6 +87,59 @@ ADULT = {
         "not_groups": ["Consent"],
     },
 }
+
+
+class TestTranslations:
+    @pytest.mark.parametrize("suffix", [".po", ".csv", ".xlsx"])
+    def test_a_file_goes_to_translators_and_comes_back(self, flow: Command, tmp_path: Path, suffix: str) -> None:
+        thanks = {**say("=1+1 thanks, @contact.name"), "uuid": uuid_of("thanks")}
+        written = {"fra": {uuid_of("thanks"): {"text": ["--"]}}}
+        flows = [definition("Other", []), definition("Ask", [node("n", [thanks])], localization=written)]
+        path, texts = write(tmp_path, make_file(*flows)), tmp_path / f"texts{suffix}"
+        assert flow("texts", path, "--flow", "Ask", "--language", "fra", "-o", str(texts))[0] == 0
+        back, rows = tmp_path / "back.po", read_texts(texts)
+        assert [(row.text, row.translation) for row in rows] == [("=1+1 thanks, @contact.name", "--")]
+        assert flow("translate", path, str(texts), "--flow", "Ask", "--language", "fra") == (0, "", "")
+
+        back.write_text(f'msgctxt "{rows[0].key}"\nmsgid "{rows[0].text}"\nmsgstr "Merci, @contact.name"\n')
+        out = tmp_path / "out.json"
+        told = flow("translate", path, str(back), "--flow", "Ask", "--language", "fra", "-o", str(out))
+
+        assert told[:2] == (0, "changed: '=1+1 thanks, @contact.name': '--' -> 'Merci, @contact.name'\n")
+        other, ask_flow = json.loads(out.read_text())["flows"]
+        assert (other["name"], ask_flow["localization"]["fra"][uuid_of("thanks")]) == (
+            "Other",
+            {"text": ["Merci, @contact.name"]},
+        )
+
+    def test_what_is_left_out_is_told_by_the_status(self, flow: Command, tmp_path: Path) -> None:
+        path = write(tmp_path, definition("Ask", [node("n", [{**say("Hi @contact"), "uuid": uuid_of("hi")}])]))
+        texts = tmp_path / "texts.po"
+        texts.write_text(f'msgctxt "{uuid_of("hi")}/text/0"\nmsgid "Hi @contact"\nmsgstr "Salut @contcat"\n')
+
+        status, out, _ = flow("translate", path, str(texts), "--language", "fra")
+
+        assert (status, out) == (1, "left out (expressions): 'Hi @contact': 'Salut @contcat'\n")
+
+    @pytest.mark.parametrize(
+        ("name", "content", "sentence"),
+        [
+            ("texts.txt", b"", "ends in .po, .csv, .xlsx"),
+            ("texts.po", b"\xff", "is not in UTF-8"),
+            ("texts.csv", b"key,text\na,b\n", "has no column translation"),
+            ("texts.xlsx", b"PK\x03\x04 no workbook", "texts.xlsx: "),
+        ],
+    )
+    def test_what_is_no_file_of_translations_is_refused(
+        self, flow: Command, tmp_path: Path, name: str, content: bytes, sentence: str
+    ) -> None:
+        path = write(tmp_path, definition("Ask", []))
+        (tmp_path / name).write_bytes(content)
+
+        status, _, err = flow("translate", path, str(tmp_path / name), "--language", "fra")
+
+        assert status == 1
+        assert sentence in err
 
 
 class TestTests:

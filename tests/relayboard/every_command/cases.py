@@ -231,6 +231,11 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
     ("flow", "check"): ("{definition}", "{definition} --json"),
     ("flow", "test"): ("{tested}", "{tested} --json --workspace {workspace}"),
     ("flow", "draw"): ("{definition}", "{definition} --flow Welcome -o {folder}/flow.svg"),
+    ("flow", "texts"): ("{definition} --language fra", "{definition} --language fra --flow Welcome -o {folder}/t.csv"),
+    ("flow", "translate"): (
+        "{definition} {translations} --language fra",
+        "{definition} {translations} --language fra --flow Welcome -o {folder}/translated.json",
+    ),
     ("trigger", "create"): (
         "--workspace {workspace} --flow {flow} --type keyword --keyword join --match only --channel {channel} "
         "--group {group} --exclude-group {other_group}",
@@ -388,6 +393,7 @@ SERVICES: dict[Leaf, tuple[str, ...]] = {
 """Those that go on until they are told to stop."""
 
 TEXT = {("flow", "run"), ("flow", "test"), ("flow", "check"), ("flow", "draw"), ("flow", "export"), ("completion",)}
+TEXT |= {("flow", "texts"), ("flow", "translate")}
 """Commands that write for people unless they are asked for JSON."""
-QUIET = {("flow", "check"), ("flow", "draw"), ("flow", "export")}
+QUIET = {("flow", "check"), ("flow", "draw"), ("flow", "export"), ("flow", "texts"), ("flow", "translate")}
 """Those that have nothing to say when nothing is wrong, or write to a file."""

@@ -226,6 +226,8 @@ def _make_files(folder: Path) -> dict[str, str]:
     archive = folder / "messages.jsonl.gz"
     sent = {"id": 7, "contact": {"uuid": MOVED.decode(), "name": "Ida"}, "urn": "tel:+250788000777", "text": "Hi"}
     archive.write_bytes(gzip.compress(json.dumps({**sent, "direction": "in", "status": "handled"}).encode() + b"\n"))
+    translations = folder / "translations.po"
+    translations.write_text('msgctxt "x/text/0"\nmsgid "Hello"\nmsgstr ""\n')
     return {
         "archive": str(archive),
         "people_file": str(people),
@@ -235,6 +237,7 @@ def _make_files(folder: Path) -> dict[str, str]:
         "url_file": str(folder / "url.txt"),
         "export": str(REGISTRATION),
         "tested": str(folder / "tested.json"),
+        "translations": str(translations),
     }
 
 

@@ -9,6 +9,7 @@ import { channelName } from "../../../shared/names.js";
 import { countSegments } from "../../../shared/segments.js";
 import { languageName, number, t, word } from "../../../shared/texts.js";
 import { html, useEffect, useRef, useState } from "../../../shared/ui.js";
+import { newUuid } from "../model.js";
 import { ExpressionInput } from "./expression_input.js";
 import { fieldHelp, fieldName, say } from "./parts.js";
 import { canShow, same, shown, stored } from "./values.js";
@@ -140,6 +141,9 @@ function RowsInput({ id, form, action, name, field, value, onInput }) {
     <p class="row-buttons"><button type="button" id=${id} disabled=${rows.length >= (field.most ?? MOST)} onClick=${() => setRows([...rows, ["", ""]])}><${Icon} name="plus" size=${16} /> ${t("gateway.add")}</button></p>`;
 }
 
+/** Characters of a name. */
+const LONGEST_NAME = 64;
+
 /** @param {Asset} asset */
 const keyOf = (asset) => String(asset.uuid ?? asset.key ?? "");
 /** @param {Asset} asset */
@@ -167,6 +171,7 @@ export function useAssets(kind, form, action) {
 function ReferenceInput({ id, form, action, field, value, onInput }) {
   const assets = useAssets(field.refers_to ?? "", form, action);
   const chosen = /** @type {Reference | null} */ (shown(field, value));
+  if (field.refers_to === "llm") return html`<${ModelInput} id=${id} form=${form} chosen=${chosen} onInput=${onInput} />`;
   if (!assets) return html`<input id=${id} type="text" readonly value=${chosen ? titleOf(chosen) : ""} />`;
   const isKnown = !chosen || assets.some((each) => keyOf(each) === keyOf(chosen));
   return html`<select id=${id} value=${chosen ? keyOf(chosen) || "matched" : ""}
@@ -175,6 +180,15 @@ function ReferenceInput({ id, form, action, field, value, onInput }) {
     ${!isKnown && chosen && html`<option value=${keyOf(chosen) || "matched"}>${keyOf(chosen) ? say("flow_form.missing", { name: titleOf(chosen) }) : titleOf(chosen)}</option>`}
     ${assets.map((each) => html`<option key=${keyOf(each)} value=${keyOf(each)}>${titleOf(each)}</option>`)}
   </select>`;
+}
+
+/** A language model by name: the service asks the one of its settings, whatever its name. @param {{id: string, form: Form, chosen: Reference | null, onInput: (value: any) => void}} props */
+function ModelInput({ id, form, chosen, onInput }) {
+  const used = form.definition.nodes.flatMap(({ actions }) => (actions ?? []).map(({ llm }) => llm)).filter((llm) => llm?.uuid && llm.name);
+  const models = [...new Map(used.map((llm) => [llm.name, llm])).values()];
+  const set = (/** @type {string} */ name) => onInput(models.find((llm) => llm.name === name && llm.uuid !== chosen?.uuid) ?? { ...chosen, uuid: chosen?.uuid ?? newUuid(), name });
+  return html`<input id=${id} type="text" dir="auto" maxlength=${LONGEST_NAME} list=${`${id}-known`} value=${chosen ? titleOf(chosen) : ""} onChange=${(/** @type {any} */ { target }) => target.value.trim() && set(target.value.trim())} />
+    <datalist id=${`${id}-known`}>${models.map(({ name }) => html`<option key=${name} value=${name} />`)}</datalist>`;
 }
 
 /** @param {InputProps} props several of something that the workspace has, or by a name that an expression says */
