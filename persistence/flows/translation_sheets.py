@@ -45,5 +45,4 @@ def _read(rows: Iterator[list[str]]) -> Iterator[Row]:
         if read > MOST_CHARACTERS:
             raise TranslationFileError(f"a file has at most {MOST_CHARACTERS} characters")
         if cells.get(KEY, "").strip():
-            said = (unguard(cells.get(name, "")) for name in (TEXT, TRANSLATION))
-            yield Row(cells[KEY].strip(), "", *said)
+            yield Row(cells[KEY].strip(), "", unguard(cells.get(TEXT, "")), unguard(cells.get(TRANSLATION, "")))

@@ -11,8 +11,8 @@ from flows.urns import Urn
 from persistence.contacts.urns import ensure_owners
 from persistence.sessions.callbacks import Address
 from persistence.tables.flows import flow_callback, flow_session
+from testbed.tokens import SECRET_KEY
 from tests.api import Api
-from tests.conftest import SECRET_KEY
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 SESSION = "6d1f0a52-5f0e-4a4e-8d09-3d0c0a1f7b21"
