@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, func, select, update
 
 from persistence.changes import change_messages
 from persistence.database import Transaction
@@ -12,7 +12,8 @@ from persistence.lists import ListSpec, NewRecord, contains, equals, insert_new,
 from persistence.pages import Order
 from persistence.records import Record
 from persistence.sql.names import check_new, find_id, name_key, rename_record, require_id
-from persistence.tables.messages import label, message, message_label
+from persistence.stamps import later
+from persistence.tables.messages import label, message, message_label, saved_reply
 from persistence.workspaces.records import hold_workspace
 
 LABEL_RECORD = Record({"uuid": label.c.uuid, "name": label.c.name, "count": label.c.message_count})
@@ -71,6 +72,10 @@ def delete_label(tx: Transaction, workspace_id: int, uuid: str) -> None:
     """Delete a label and remove it from its messages, which stay. Raises RecordMissing."""
     hold_workspace(tx, workspace_id)
     label_id = require_id(tx, workspace_id, label, uuid)
+    replies = saved_reply.c
+    labeling = (replies.workspace_id == workspace_id) & (replies.label_id == label_id)
+    modified_on = later(saved_reply, tx.now, is_sqlite=tx.sqlite)
+    tx.execute(update(saved_reply).where(labeling).values(label_id=None, modified_on=modified_on))
     _touch_messages(tx, workspace_id, label_id)
     tx.execute(delete(message_label).where(message_label.c.label_id == label_id))
     tx.execute(delete(label).where(label.c.workspace_id == workspace_id, label.c.id == label_id))

@@ -12,6 +12,7 @@ from persistence.messages import actions as message_actions
 from persistence.messages.outgoing import Draft, create_outgoing, read_quick_replies, route_one
 from persistence.messages.records import MESSAGES
 from persistence.messages.templated import find_wish
+from persistence.saved_replies import do_beside
 from persistence.sql.names import must_exist
 
 list_messages = ListAnswer(MESSAGES)
@@ -39,6 +40,9 @@ def create_message(request: Request) -> Answer:
         template=find_wish(request.tx, workspace.id, body),
         author_id=request.credentials.user_id,
     )
+    if body.get("saved_reply"):
+        who = request.credentials.user_id, request.areas
+        do_beside(request.tx, workspace, body["saved_reply"], contact_id, *who)
     routed = route_one(request.tx, workspace.id, draft)
     return created_record(request, MESSAGES, create_outgoing(request.tx, workspace.id, [routed])[0])
 

@@ -11,9 +11,9 @@ list_saved_replies = ListAnswer(SAVED_REPLIES)
 def write_saved_reply(request: Request, *, uuid: str | None = None) -> Answer:
     tx, workspace_id, body = request.tx, request.workspace.id, request.body
     if uuid is None:
-        made = saved_replies.create_saved_reply(tx, workspace_id, body["name"], body["text"])
+        made = saved_replies.create_saved_reply(tx, workspace_id, body["name"], body)
         return created_record(request, SAVED_REPLIES, made)
-    changed = saved_replies.change_saved_reply(tx, workspace_id, uuid, body["name"], body["text"])
+    changed = saved_replies.change_saved_reply(tx, workspace_id, uuid, body["name"], body)
     return changed_record(request, SAVED_REPLIES, changed)
 
 

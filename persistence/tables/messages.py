@@ -22,6 +22,7 @@ from sqlalchemy import (
     TypedColumns,
     UniqueConstraint,
     bindparam,
+    false,
     func,
     literal,
     literal_column,
@@ -398,6 +399,8 @@ channel (`due_reason`). `stored_on` is our time of storing if `created_on` is th
 
 class SavedReplyColumns(NamedRecordColumns):
     text: Named[str] = Column(Text)
+    label_id: Named[int | None] = Column(BigId)
+    closes_ticket: Named[bool] = Column(Boolean, default=False, server_default=false())
     created_on: Named[datetime] = Column(UtcDateTime)
     modified_on: Named[datetime] = Column(UtcDateTime)
 
@@ -407,9 +410,10 @@ saved_reply = numbered_table(
     SavedReplyColumns,
     Index("uq_saved_reply_name", "workspace_id", "name_key", unique=True),
     Index("ix_saved_reply_page", "workspace_id", "created_on", "id"),
-    info=policy(SET_UP),
+    info=policy(SET_UP, refers={"label_id": "label"}),
 )
-"""Texts that people of the workspace often send."""
+"""Texts that people of the workspace often send. With one goes what else is done then: the contact's last message gets
+the label, the open ticket is closed."""
 
 
 class OptinColumns(NamedRecordColumns):
