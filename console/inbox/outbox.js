@@ -10,7 +10,7 @@ import { computed, signal } from "../shared/ui.js";
 
 /**
  * @typedef {{text: string}} QuickReply
- * @typedef {{key: string, text: string, attachments: string[], quick_replies: QuickReply[], template?: {uuid: string, variables: string[]}, problem: string, after: number}} Outgoing
+ * @typedef {{key: string, text: string, attachments: string[], quick_replies: QuickReply[], template?: {uuid: string, variables: string[]}, saved_reply?: string, problem: string, after: number}} Outgoing
  *   `template` goes instead of the text, which is how it reads
  * @typedef {import("./thread_data.js").Message} Message
  * @typedef {(message: Message | null) => void} Sent told of the message that the service made
@@ -107,8 +107,8 @@ async function run(contact) {
     const message = outboxOf(contact).find(({ problem }) => !problem);
     if (!message) break;
     try {
-      const { text, attachments, quick_replies, template } = message;
-      const content = template ? { template: template.uuid, template_variables: template.variables } : { text, attachments, quick_replies };
+      const { text, attachments, quick_replies, template, saved_reply } = message;
+      const content = template ? { template: template.uuid, template_variables: template.variables } : { text, attachments, quick_replies, ...(saved_reply ? { saved_reply } : {}) };
       const made = await post("messages", { contact, ...content }, undefined, message.key);
       shownBy.get(contact)?.(made);
       discard(contact, message.key);

@@ -11,17 +11,17 @@ import { html, useEffect, useRef, useState } from "../shared/ui.js";
 import { useKeys } from "./keys.js";
 import { follow, send } from "./outbox.js";
 import { QuickReplies } from "./quick_replies.js";
-import { filledIn, FoundReplies, useSavedReplies } from "./saved_replies.js";
+import { besideOf, filledIn, FoundReplies, useSavedReplies } from "./saved_replies.js";
 import { TemplateReply, useRoute } from "./template_reply.js";
 
 /** What the API takes; characters are counted as it does. */
 const MOST = 4096;
 const FILES = "image/*,audio/*,video/*,application/pdf";
 
-/** @typedef {{text: string, files: {uuid: string, filename: string}[], choices: string[] | null}} Draft */
+/** @typedef {{text: string, files: {uuid: string, filename: string}[], choices: string[] | null, beside: import("./saved_replies.js").Beside | null}} Draft */
 
 /** @type {Draft} */
-const NOTHING = { text: "", files: [], choices: null };
+const NOTHING = { text: "", files: [], choices: null, beside: null };
 
 /**
  * @param {{contact: string, person?: import("./thread.js").Contact | undefined, status?: string | null, urn?: string | null, newest: number,
@@ -29,7 +29,7 @@ const NOTHING = { text: "", files: [], choices: null };
  */
 export function Reply({ contact, person, status, urn, newest, onSent }) {
   const [draft, setDraft] = useState(() => ({ ...NOTHING, ...loadDraft(`reply.${contact}`, NOTHING) }));
-  const { text, files, choices } = draft;
+  const { text, files, choices, beside } = draft;
   const [uploading, setUploading] = useState(false);
   const area = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
   const picker = useRef(/** @type {HTMLInputElement | null} */ (null));
@@ -47,11 +47,14 @@ export function Reply({ contact, person, status, urn, newest, onSent }) {
       return changed;
     });
   const write = (/** @type {string} */ value) => change(() => ({ text: value }));
-  const [saved, found] = useSavedReplies(text, (chosen) => write(inserted(area.current, filledIn(chosen, person))));
+  const [saved, found] = useSavedReplies(text, (chosen) => {
+    const written = inserted(area.current, filledIn(chosen.text, person));
+    change((old) => ({ text: written, beside: besideOf(chosen) ?? old.beside }));
+  });
   const [foundAt, setFoundAt] = useState(0);
   const at = Math.min(foundAt, (found?.length ?? 1) - 1);
   const take = (/** @type {import("./saved_replies.js").SavedReply} */ reply) => {
-    write(filledIn(reply.text, person));
+    change(() => ({ text: filledIn(reply.text, person), beside: besideOf(reply) }));
     setFoundAt(0);
     area.current?.focus();
   };
@@ -72,7 +75,7 @@ export function Reply({ contact, person, status, urn, newest, onSent }) {
     event.preventDefault();
     if (isEmpty || isTooLong || uploading) return;
     const replies = (choices ?? []).map((choice) => choice.trim()).filter(Boolean).map((choice) => ({ text: choice }));
-    send(contact, { key: newKey(), text, attachments: files.map(({ uuid }) => uuid), quick_replies: replies, problem: "", after: newest });
+    send(contact, { key: newKey(), text, attachments: files.map(({ uuid }) => uuid), quick_replies: replies, ...(beside ? { saved_reply: beside.uuid } : {}), problem: "", after: newest });
     change(() => NOTHING);
   };
   const pressed = (/** @type {KeyboardEvent} */ event) => {
@@ -108,6 +111,8 @@ export function Reply({ contact, person, status, urn, newest, onSent }) {
               onClick=${() => change((old) => ({ files: old.files.filter((file) => file.uuid !== uuid) }))}><${Icon} name="close" size=${14} /></button></li>`,
         )}
       </ul>`}
+      ${beside && html`<p class="files faint">${t("reply.then")}: ${beside.deeds}
+        <button type="button" class="quiet tiny" aria-label=${t("reply.then_nothing")} title=${t("reply.then_nothing")} onClick=${() => change(() => ({ beside: null }))}><${Icon} name="close" size=${14} /></button></p>`}
       ${found && html`<${FoundReplies} found=${found} at=${at} onPick=${take} />`}
       <textarea ref=${area} rows="1" dir="auto" value=${text} aria-label=${t("reply.write")} placeholder=${t("reply.write")}
         aria-describedby="reply-count" aria-controls=${found ? "found-replies" : undefined} aria-activedescendant=${found ? `saved-${found[at].uuid}` : undefined} onInput=${(/** @type {any} */ event) => write(event.target.value)} onKeyDown=${pressed} onPaste=${pasted}></textarea>

@@ -26,7 +26,7 @@ export const filledIn = (text, contact) =>
 /**
  * The entries of the menu of saved texts, and those that have what is written after a slash, or null if none is sought.
  * @param {string} text what is written at present
- * @param {(text: string) => void} use
+ * @param {(reply: SavedReply) => void} use
  * @returns {[(import("../parts/menu.js").Item | null)[], SavedReply[] | null]}
  */
 export function useSavedReplies(text, use) {
@@ -35,7 +35,7 @@ export function useSavedReplies(text, use) {
   useEffect(() => void load(), []);
   const present = text.trim();
   const same = saved.find((reply) => reply.text === present);
-  const keep = async (/** @type {{name: string, text: string}} */ reply) => {
+  const keep = async (/** @type {{name: string, text: string, label?: string | null, closes_ticket?: boolean}} */ reply) => {
     const { uuid } = await post("saved_replies", reply);
     await load();
     return uuid;
@@ -45,17 +45,26 @@ export function useSavedReplies(text, use) {
     let kept = "";
     return attempt(async () => (kept = await keep({ name: present.slice(0, NAME_LENGTH), text: present })), t("reply.is_saved"), () => drop(kept));
   };
-  const forget = (/** @type {SavedReply} */ { uuid, name, text }) => attempt(() => drop(uuid), t("reply.is_forgotten"), () => keep({ name, text }));
+  const forget = (/** @type {SavedReply} */ { uuid, name, text, label, closes_ticket }) =>
+    attempt(() => drop(uuid), t("reply.is_forgotten"), () => keep({ name, text, label: label?.uuid ?? null, closes_ticket }));
   const sought = /^\/([^\n]*)$/.exec(text)?.[1];
   const found = sought === undefined ? null : saved.filter((reply) => has(`${reply.name} ${reply.text}`, sought)).slice(0, MOST_FOUND);
   const entries = [
-    ...saved.map((reply) => ({ id: reply.uuid, text: reply.name, onPick: () => use(reply.text) })),
+    ...saved.map((reply) => ({ id: reply.uuid, text: reply.name, onPick: () => use(reply) })),
     present && !same && may("write_saved_reply") ? { text: t("reply.save"), icon: "plus", onPick: save } : null,
     same && may("write_saved_reply") ? { text: t("reply.forget"), icon: "trash", onPick: () => forget(same) } : null,
     !saved.length && !present ? { text: t("reply.saved_empty"), icon: "info", onPick: () => {} } : null,
   ];
   return [entries, found && found.length > 0 ? found : null];
 }
+
+/** What is done when a saved reply is sent, in words, or "". @param {SavedReply} reply */
+const deedsOf = ({ label, closes_ticket }) => [label && t("reply.then_label", { name: label.name }), closes_ticket && t("reply.then_close")].filter(Boolean).join(" · ");
+
+/** What a draft remembers of the saved reply it was made of, if more is done than to send it.
+ * @typedef {{uuid: string, deeds: string}} Beside
+ * @param {SavedReply} reply @returns {Beside | null} */
+export const besideOf = (reply) => (deedsOf(reply) ? { uuid: reply.uuid, deeds: deedsOf(reply) } : null);
 
 /** Draws the saved texts among which the keys of the box choose. @param {{found: SavedReply[], at: number, onPick: (reply: SavedReply) => void}} props */
 export const FoundReplies = ({ found, at, onPick }) => html`

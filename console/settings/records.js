@@ -6,7 +6,7 @@ import { attempt } from "../parts/notices.js";
 import { Empty, Field, ListEnd } from "../parts/small.js";
 import { findUsages, UsagesDialog } from "../parts/usages.js";
 import { request } from "../shared/api.js";
-import { useList } from "../shared/lists.js";
+import { useAll, useList } from "../shared/lists.js";
 import { may } from "../shared/session.js";
 import { listTime, number, t, word } from "../shared/texts.js";
 import { html, useState } from "../shared/ui.js";
@@ -17,7 +17,7 @@ import { useReturn } from "./returning.js";
  * @typedef {Parameters<typeof may>[0]} Permission
  * @typedef {{name: "labels" | "topics" | "groups" | "fields" | "globals" | "saved_replies" | "optins", title: Key, help: Key,
  *   list: Permission, write: Permission, id: "uuid" | "key", icon: string, longest: number, more?: "value" | "text",
- *   types?: string[], access?: string[], query?: boolean, usedAs?: (record: any) => string, note: (record: any) => string}} Kind
+ *   types?: string[], access?: string[], query?: boolean, deeds?: boolean, usedAs?: (record: any) => string, note: (record: any) => string}} Kind
  */
 
 /** @type {Kind[]} */
@@ -28,7 +28,7 @@ export const KINDS = [
   { name: "fields", title: "contact.fields", help: "settings.fields_help", icon: "person", list: "list_fields", write: "write_field", id: "key", longest: 36, types: ["text", "number", "datetime", "state", "district", "ward"], access: ["view", "edit", "none"], usedAs: ({ key }) => `fields.${key}`,
     note: ({ key, type, agent_access }) => [key, word("field_type", type), word("agent_access", agent_access)].join(" · ") },
   { name: "optins", title: "settings.optins", help: "settings.optins_help", icon: "check", list: "list_optins", write: "create_optin", id: "uuid", longest: 64, note: ({ created_on }) => listTime(created_on) },
-  { name: "saved_replies", title: "reply.saved", help: "settings.saved_replies_help", icon: "reply", list: "list_conversations", write: "write_saved_reply", id: "uuid", longest: 64, more: "text", note: ({ text }) => text },
+  { name: "saved_replies", title: "reply.saved", help: "settings.saved_replies_help", icon: "reply", list: "list_conversations", write: "write_saved_reply", id: "uuid", longest: 64, more: "text", deeds: true, note: ({ text, label, closes_ticket }) => [text, label?.name, closes_ticket && t("reply.then_close")].filter(Boolean).join(" · ") },
   { name: "globals", title: "settings.globals", help: "settings.globals_help", icon: "flow", list: "list_globals", write: "write_global", id: "key", longest: 36, more: "value", usedAs: ({ key }) => `globals.${key}`, note: ({ key, value }) => `@globals.${key} · ${value}` },
 ];
 
@@ -56,6 +56,7 @@ export function Records({ kind }) {
   const save = async (/** @type {FormData} */ data) => {
     const given = [...data].map(([name, value]) => [name, String(value).trim()]);
     const body = Object.fromEntries(given.filter(([name, value]) => value || name !== "query"));
+    if (kind.deeds) Object.assign(body, { label: body.label || null, closes_ticket: body.closes_ticket === "yes" });
     await request("POST", path, { query: edited[kind.id] ? { [kind.id]: edited[kind.id] } : {}, body });
     list.reload();
   };
@@ -90,10 +91,26 @@ const RecordDialog = ({ kind, record, onSubmit, onClose }) => html`
     ${kind.more && html`<${Field} label=${t("settings.text")} id="record-more"><textarea id="record-more" name=${kind.more} rows="3" required defaultValue=${record[kind.more] ?? ""}></textarea><//>`}
     ${kind.query && (!record.uuid || record.query) && html`<${Field} label=${t("settings.group_query")} id="record-query" help=${t("settings.group_query_help")}>
       <input id="record-query" name="query" maxlength="1000" dir="ltr" autocapitalize="off" spellcheck="false" required=${!!record.query} defaultValue=${record.query ?? ""} aria-describedby="record-query-help" /><//>`}
+    ${kind.deeds && html`<${Deeds} record=${record} />`}
     ${kind.types && html`<${Choice} label=${t("channels.type")} name="type" family="field_type" words=${kind.types} chosen=${record.type} />`}
     ${kind.access && html`<${Choice} label=${t("settings.agent_access")} name="agent_access" family="agent_access" words=${kind.access} chosen=${record.agent_access} />`}
   <//>
 `;
+
+/** What is done when a saved reply is sent. @param {{record: any}} props */
+function Deeds({ record }) {
+  const labels = useAll("labels");
+  return html`
+    <${Field} label=${t("settings.reply_label")} id="record-label"><select id="record-label" name="label">
+      <option value="">${t("settings.reply_no_label")}</option>
+      ${labels.map(({ uuid, name }) => html`<option key=${uuid} value=${uuid} selected=${uuid === record.label?.uuid}>${name}</option>`)}
+    </select><//>
+    <${Field} label=${t("settings.reply_closes")} id="record-closes"><select id="record-closes" name="closes_ticket">
+      <option value="">${t("settings.reply_stays_open")}</option>
+      <option value="yes" selected=${!!record.closes_ticket}>${t("settings.reply_is_closed")}</option>
+    </select><//>
+  `;
+}
 
 /** @param {{label: string, name: string, family: string, words: string[], chosen: string | undefined}} props */
 const Choice = ({ label, name, family, words, chosen }) => html`

@@ -279,3 +279,19 @@ def test_a_saved_reply_is_put_where_the_cursor_is_and_takes_nothing_away(somebod
     expect(answer).to_have_value("Good We open at 8. day, We open at 8. Bye")
     page.reload()
     expect(answer).to_have_value("Good We open at 8. day, We open at 8. Bye")
+
+    clinic.service.post("/api/v2/labels.json", {"name": "Asked when"})
+    ticket = clinic.service.post("/api/v2/tickets.json", {"contact": contact})["uuid"]
+    deeds = {"name": "Bye", "text": "See you then.", "label": "Asked when", "closes_ticket": True}
+    clinic.service.post("/api/v2/saved_replies.json", deeds)
+    page.reload()
+    answer.fill("/bye")
+    answer.press("Enter")
+    page.reload()  # the draft remembers what goes with it
+    expect(page.locator(".reply")).to_contain_text("label “Asked when” · the ticket is closed")
+    answer.press("Control+Enter")
+    expect(page.locator(".thread")).to_contain_text("See you then.")
+    wait_until(
+        lambda: clinic.service.get("/api/v2/tickets.json", uuid=ticket)["results"][0]["status"] == "closed",
+        "the ticket to be closed",
+    )

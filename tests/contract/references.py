@@ -161,6 +161,8 @@ FIELDS: Mapping[str, Forms] = {
     "broadcast_previews.urns": NOTHING,
     "contact_doubles.kind": NOTHING,
     **dict.fromkeys(("contact_renumberings.old", "contact_renumberings.new", "contact_renumberings.apply"), NOTHING),
+    "saved_reply": (by_uuid("saved_reply"),),
+    "closes_ticket": NOTHING,
     "assignee": (BY_EMAIL,),
     "attachments": (by_uuid("media"),),
     "campaign": (by_uuid("campaign"),),
