@@ -101,9 +101,19 @@ export const word = (family, word, otherwise = word.replaceAll("_", " ")) => tex
 /** @param {number} value @param {Intl.NumberFormatOptions} [options] */
 export const number = (value, options) => new Intl.NumberFormat(locale(), options).format(value);
 
+/** To make one takes longer than to draw a row. @type {Map<string, Intl.DateTimeFormat>} */
+const formats = new Map();
+
+/** @param {string | undefined} language @param {Intl.DateTimeFormatOptions} options */
+function formatOf(language, options) {
+  const key = JSON.stringify([language, options]);
+  const made = formats.get(key) ?? new Intl.DateTimeFormat(language, options);
+  formats.set(key, made);
+  return made;
+}
+
 /** @param {Date} time @param {Intl.DateTimeFormatOptions} options */
-const format = (time, options) =>
-  new Intl.DateTimeFormat(locale(), { ...options, timeZone: zone.value }).format(time);
+const format = (time, options) => formatOf(locale(), { ...options, timeZone: zone.value }).format(time);
 
 /** @param {string} time */
 export const clock = (time) => format(new Date(time), { hour: "2-digit", minute: "2-digit" });
@@ -119,7 +129,7 @@ export const dateText = (time) => format(new Date(time), { day: "numeric", month
 
 /** The day on which something happened, as a key that sorts. @param {string} time */
 export const dayKey = (time) =>
-  new Intl.DateTimeFormat("en-CA", { timeZone: zone.value, dateStyle: "short" }).format(new Date(time));
+  formatOf("en-CA", { timeZone: zone.value, dateStyle: "short" }).format(new Date(time));
 
 /** The name of a day: today, yesterday, or its date. @param {string} time */
 export function dayName(time) {
