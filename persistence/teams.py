@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Select, Table, delete, insert, select, upd
 from persistence.audit import CHANGED, tell_deed
 from persistence.database import Transaction
 from persistence.errors import NothingFound
-from persistence.lists import ListQuery, ListSpec, equals
+from persistence.lists import ListQuery, ListSpec, equals, never
 from persistence.pages import Order
 from persistence.records import Record, Related
 from persistence.sql.columns import is_uuid
@@ -23,7 +23,11 @@ from persistence.workspaces.records import hold_workspace
 
 TEAMS_PER_WORKSPACE = 50
 
-Uuids = Sequence[str] | None
+
+MEMBERS = team_member.join(user, user.c.id == team_member.c.user_id).join(
+    membership,
+    (membership.c.workspace_id == team_member.c.workspace_id) & (membership.c.user_id == team_member.c.user_id),
+)
 
 TEAM_RECORD = Record(
     {
@@ -37,11 +41,12 @@ TEAM_RECORD = Record(
         ),
         "members": Related(
             team_member.c.team_id,
-            team_member.join(user, user.c.id == team_member.c.user_id),
-            Record({"uuid": user.c.uuid, **user_ref(user)}),
+            MEMBERS,
+            Record({"uuid": user.c.uuid, **user_ref(user), "away": membership.c.is_away}),
             user.c.email_key,
             where=user.c.is_active,
         ),
+        "assigns_in_turn": team.c.assigns_in_turn,
         "created_on": team.c.created_on,
     }
 )
@@ -49,26 +54,46 @@ TEAM_RECORD = Record(
 TEAMS = ListSpec(team, TEAM_RECORD, Order(team.c.created_on, team.c.id), filters={"uuid": equals(team.c.uuid)})
 
 
-def create_team(tx: Transaction, workspace_id: int, name: str, topics: Uuids = None, members: Uuids = None) -> int:
-    """Create a team with these topics and users, by their UUIDs; returns its id. Topics and users leave their former
-    team. Raises InvalidInput for a bad or taken name and what is not there, LimitReached at the workspace's limit.
+def of_team(query: ListQuery, uuid: str) -> ColumnElement[bool]:
+    """The tickets of the topics of a team, which are looked up first, so that the database reads only theirs."""
+    if not is_uuid(uuid):
+        return never(ticket.c.topic_id)
+    theirs = select(team_topic.c.topic_id).join(team, team.c.id == team_topic.c.team_id)
+    mine = (team.c.workspace_id == query.workspace.id) & (team.c.uuid == uuid.lower())
+    return ticket.c.topic_id.in_(sorted(query.tx.execute(theirs.where(mine)).scalars()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeamForm:
+    """What a team has; what is None stays as it is. Topics and members are UUIDs."""
+
+    topics: Sequence[str] | None = None
+    members: Sequence[str] | None = None
+    assigns_in_turn: bool | None = None
+
+
+EMPTY = TeamForm()
+
+
+def create_team(tx: Transaction, workspace_id: int, name: str, form: TeamForm = EMPTY) -> int:
+    """Create a team with these topics and users; returns its id. Topics and users leave their former team. Raises
+    InvalidInput for a bad or taken name and what is not there, LimitReached at the workspace's limit.
     """
     hold_workspace(tx, workspace_id)
     naming = check_new(tx, workspace_id, team, name, limit=TEAMS_PER_WORKSPACE)
-    team_id = tx.insert(team, workspace_id=workspace_id, created_on=tx.now, **naming)
-    _fill(tx, workspace_id, team_id, topics, members)
+    values = {"workspace_id": workspace_id, "assigns_in_turn": bool(form.assigns_in_turn), "created_on": tx.now}
+    team_id = tx.insert(team, **values, **naming)
+    _fill(tx, workspace_id, team_id, form)
     return team_id
 
 
-def change_team(
-    tx: Transaction, workspace_id: int, uuid: str, name: str, topics: Uuids = None, members: Uuids = None
-) -> int:
-    """Rename a team and replace its topics and users, unless they are None; returns its id. Raises RecordMissing, and
-    what `create_team` raises.
-    """
+def change_team(tx: Transaction, workspace_id: int, uuid: str, name: str, form: TeamForm = EMPTY) -> int:
+    """Rename a team and change what the form has; returns its id. Raises RecordMissing, or like `create_team`."""
     hold_workspace(tx, workspace_id)
-    team_id = rename_record(tx, workspace_id, team, require_id(tx, workspace_id, team, uuid), name)
-    _fill(tx, workspace_id, team_id, topics, members)
+    team_id = require_id(tx, workspace_id, team, uuid)
+    given = {} if form.assigns_in_turn is None else {"assigns_in_turn": form.assigns_in_turn}
+    rename_record(tx, workspace_id, team, team_id, name, **given)
+    _fill(tx, workspace_id, team_id, form)
     return team_id
 
 
@@ -99,15 +124,17 @@ def narrow_tickets(query: ListQuery) -> list[ColumnElement[bool]]:
     return [ticket.c.topic_id.in_(topic_ids) | (ticket.c.assignee_id == query.user_id)] if topic_ids else []
 
 
-def _fill(tx: Transaction, workspace_id: int, team_id: int, topics: Uuids, members: Uuids) -> None:
-    if topics is not None:
+def _fill(tx: Transaction, workspace_id: int, team_id: int, form: TeamForm) -> None:
+    if form.topics is not None:
         known = select(topic.c.id, topic.c.uuid, topic.c.name).where(topic.c.workspace_id == workspace_id)
-        _link(tx, workspace_id, team_id, _Links("topics", team_topic, team_topic.c.topic_id, known, topic), topics)
-    if members is not None:
+        _link(tx, workspace_id, team_id, _Links("topics", team_topic, team_topic.c.topic_id, known, topic), form.topics)
+    if form.members is not None:
         joined = user.join(membership, membership.c.user_id == user.c.id)
         known = select(user.c.id, user.c.uuid, user.c.email).select_from(joined)
         here = known.where(membership.c.workspace_id == workspace_id, user.c.is_active)
-        _link(tx, workspace_id, team_id, _Links("members", team_member, team_member.c.user_id, here, user), members)
+        _link(
+            tx, workspace_id, team_id, _Links("members", team_member, team_member.c.user_id, here, user), form.members
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ export function Account() {
     const body = Object.fromEntries(given.map((name) => [name, String(data.get(name))]));
     if (await attempt(() => post("account", body).then(startSession), done)) drop(), form.reset(), sessions.reload();
   };
+  const setAway = (/** @type {boolean} */ away) => attempt(() => post("account", { away }).then(startSession), t("settings.saved"));
   const end = (/** @type {string} */ uuid) => attempt(() => remove("sessions", { uuid }).then(sessions.reload));
   return html`
     <div class="two equal">
@@ -35,6 +36,8 @@ export function Account() {
         <${Field} label=${t("sign_in.first_name")} id="first"><input id="first" name="first_name" maxlength="150" autocomplete="given-name" defaultValue=${user?.first_name} /><//>
         <${Field} label=${t("sign_in.last_name")} id="last"><input id="last" name="last_name" maxlength="150" autocomplete="family-name" defaultValue=${user?.last_name} /><//>
         <button type="submit">${t("act.save")}</button>
+        <label class="choice-line"><input type="checkbox" checked=${shown?.workspace.away} aria-describedby="away-help" onChange=${(/** @type {any} */ event) => setAway(event.target.checked)} /> ${t("team.away")}</label>
+        <p id="away-help" class="help">${t("team.away_help")}</p>
       </form>
       <form class="card" onSubmit=${save(t("settings.password_changed"), "old_password", "password")} aria-labelledby="own-password">
         <h2 id="own-password">${t("settings.password")}</h2>

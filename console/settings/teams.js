@@ -18,7 +18,7 @@ export function Teams() {
   useReturn(list.refresh);
   const save = async (/** @type {FormData} */ data) => {
     const chosen = (/** @type {string} */ name) => data.getAll(name).map(String);
-    const body = { name: String(data.get("name")).trim(), topics: chosen("topics"), members: chosen("members") };
+    const body = { name: String(data.get("name")).trim(), topics: chosen("topics"), members: chosen("members"), assigns_in_turn: data.has("in_turn") };
     await post("teams", body, edited?.uuid ? { uuid: edited.uuid } : undefined);
     list.reload();
   };
@@ -48,14 +48,17 @@ export function Teams() {
 function TeamLine({ team, onEdit, onDelete }) {
   const { name } = team;
   const topics = team.topics.map((topic) => topic.name).join(", ") || t("team.all_topics");
-  const members = team.members.map((user) => user.name || user.email).join(", ") || t("team.no_members");
+  const members = team.members.map((user) => nameOf(user)).join(", ") || t("team.no_members");
   return html`<li>
-    <strong><bdi>${name}</bdi></strong><span class="note" dir="auto">${topics} · ${members}</span>
+    <strong><bdi>${name}</bdi></strong><span class="note" dir="auto">${[topics, members, team.assigns_in_turn ? t("team.turns") : ""].filter(Boolean).join(" · ")}</span>
     ${may("write_team") && html`
       <button type="button" class="quiet" aria-label=${t("settings.edit_name", { name })} onClick=${onEdit}>${t("act.edit")}</button>
       <button type="button" class="quiet icon-only" aria-label=${t("settings.delete", { name })} title=${t("settings.delete", { name })} onClick=${onDelete}><${Icon} name="trash" size=${18} /></button>`}
   </li>`;
 }
+
+/** @param {Team["members"][number]} user */
+const nameOf = ({ name, email, away }) => (away ? t("team.is_away", { name: name || email }) : name || email);
 
 /** Whoever is in another team is shown with it, because there is one for each. @param {{team: Partial<Team>, teams: Team[], onSubmit: (data: FormData) => Promise<unknown>, onClose: () => void}} props */
 function TeamDialog({ team, teams, onSubmit, onClose }) {
@@ -76,6 +79,8 @@ function TeamDialog({ team, teams, onSubmit, onClose }) {
       <${Field} label=${t("contact.name")} id="team-name"><input id="team-name" name="name" required maxlength="64" defaultValue=${team.name ?? ""} /><//>
       <${Choices} title=${t("settings.topics")} name="topics" choices=${known.topics} chosen=${team.topics ?? []} />
       <${Choices} title=${t("team.members")} name="members" choices=${known.members} chosen=${team.members ?? []} />
+      <label class="choice-line"><input type="checkbox" name="in_turn" defaultChecked=${team.assigns_in_turn} aria-describedby="in-turn-help" /> ${t("team.in_turn")}</label>
+      <p id="in-turn-help" class="help">${t("team.in_turn_help")}</p>
     <//>
   `;
 }

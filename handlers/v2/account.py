@@ -12,6 +12,7 @@ from persistence.accounts.accounts import (
     choose_workspace,
     list_memberships,
     read_account,
+    set_away,
 )
 from persistence.accounts.passwords import check_password
 from persistence.accounts.sign_ins import end_other_sign_ins
@@ -37,6 +38,8 @@ def change_account(request: PersonRequest) -> Answer:
         if "workspace" in body:
             chosen = body["workspace"].lower()
             choose_workspace(tx, who.user_id, chosen)
+        if "away" in body:
+            set_away(tx, chosen, who.user_id, is_away=body["away"])
         if password_hash is not None:
             change_password(tx, who.user_id, former_hash, password_hash)
             end_other_sign_ins(tx, who.user_id, who.sign_in_id)
@@ -75,7 +78,8 @@ def _new_hash(request: PersonRequest) -> tuple[str | None, str]:
 def _show(tx: Transaction, who: Credentials, chosen_uuid: str) -> dict[str, Any]:
     present = read_account(tx, who.user_id)
     workspaces = [
-        {"uuid": each.uuid, "name": each.name, "role": each.role} for each in list_memberships(tx, who.user_id)
+        {"uuid": each.uuid, "name": each.name, "role": each.role, "away": each.is_away}
+        for each in list_memberships(tx, who.user_id)
     ]
     chosen = next((each for each in workspaces if each["uuid"] == chosen_uuid), None)
     if chosen is None:  # the user was removed from it since the credentials were looked up

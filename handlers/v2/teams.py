@@ -3,17 +3,17 @@
 from handlers.answers import Answer, ListAnswer, changed_record, created_record, no_content
 from handlers.request import Request
 from persistence import teams
-from persistence.teams import TEAMS
+from persistence.teams import TEAMS, TeamForm
 
 list_teams = ListAnswer(TEAMS)
 
 
 def write_team(request: Request, *, uuid: str | None = None) -> Answer:
-    tx, workspace_id, body = request.tx, request.workspace.id, request.body
-    name, topics, members = body["name"], body.get("topics"), body.get("members")
+    given = dict(request.body)
+    name, form = given.pop("name"), TeamForm(**given)
     if uuid is None:
-        return created_record(request, TEAMS, teams.create_team(tx, workspace_id, name, topics, members))
-    return changed_record(request, TEAMS, teams.change_team(tx, workspace_id, uuid, name, topics, members))
+        return created_record(request, TEAMS, teams.create_team(request.tx, request.workspace.id, name, form))
+    return changed_record(request, TEAMS, teams.change_team(request.tx, request.workspace.id, uuid, name, form))
 
 
 def delete_team(request: Request, *, uuid: str) -> Answer:

@@ -86,6 +86,7 @@ class Member:
     uuid: str
     name: str
     role: str
+    is_away: bool
 
 
 def find_account(tx: Transaction, email: str) -> Account | None:
@@ -103,7 +104,7 @@ def read_account(tx: Transaction, user_id: int) -> Account:
 def list_memberships(tx: Transaction, user_id: int) -> list[Member]:
     """The workspaces of a user, in the order in which they were joined."""
     statement = (
-        select(workspace.c.id, workspace.c.uuid, workspace.c.name, membership.c.role)
+        select(workspace.c.id, workspace.c.uuid, workspace.c.name, membership.c.role, membership.c.is_away)
         .join(membership, membership.c.workspace_id == workspace.c.id)
         .where(membership.c.user_id == user_id)
         .order_by(membership.c.created_on, workspace.c.id)
@@ -139,6 +140,13 @@ def choose_workspace(tx: Transaction, user_id: int, uuid: str) -> None:
     if chosen is None:
         raise InvalidInput.on("workspace", "This is not one of your workspaces.")
     store_account(tx, user_id, chosen_id=chosen.workspace_id)
+
+
+def set_away(tx: Transaction, workspace_uuid: str, user_id: int, *, is_away: bool) -> None:
+    """Whether tickets of a workspace are not assigned to the user in turn."""
+    here = select(workspace.c.id).where(workspace.c.uuid == workspace_uuid.lower()).scalar_subquery()
+    mine = (membership.c.workspace_id == here) & (membership.c.user_id == user_id)
+    tx.execute(update(membership).where(mine).values(is_away=is_away))
 
 
 def change_names(tx: Transaction, user_id: int, names: dict[str, str]) -> None:

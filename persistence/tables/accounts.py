@@ -13,6 +13,7 @@ from sqlalchemy import (
     String,
     Text,
     TypedColumns,
+    false,
     func,
     literal_column,
 )
@@ -101,6 +102,7 @@ class MembershipColumns(TypedColumns):
     workspace_id: Named[int] = Column(Integer, ForeignKey("workspace.id"), primary_key=True)
     user_id: Named[int] = Column(Integer, ForeignKey("app_user.id"), primary_key=True)
     role: Named[str] = Column(String(16))
+    is_away: Named[bool] = Column(Boolean, default=False, server_default=false())
     created_on: Named[datetime] = Column(UtcDateTime)
 
 

@@ -1,12 +1,13 @@
 from datetime import datetime
 
-from sqlalchemy import Column, ForeignKey, Index, Integer, Named
+from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, false
 
 from persistence.sql.columns import BigId, LinkColumns, NamedRecordColumns, UtcDateTime, numbered_table, table_of
 from persistence.tables.policies import SET_UP, Audited, policy
 
 
 class TeamColumns(NamedRecordColumns):
+    assigns_in_turn: Named[bool] = Column(Boolean, default=False, server_default=false())
     created_on: Named[datetime] = Column(UtcDateTime)
 
 
@@ -15,7 +16,7 @@ team = numbered_table(
     TeamColumns,
     Index("uq_team_name", "workspace_id", "name_key", unique=True),
     Index("ix_team_page", "workspace_id", "created_on", "id"),
-    info=policy(SET_UP, audited=Audited("teams", "name", ("name",))),
+    info=policy(SET_UP, audited=Audited("teams", "name", ("name", "assigns_in_turn"))),
 )
 
 TEAM_REF = {"uuid": team.c.uuid, "name": team.c.name}
@@ -39,6 +40,7 @@ class TeamMemberColumns(LinkColumns):
     workspace_id: Named[int] = Column(Integer, ForeignKey("workspace.id"), primary_key=True)
     user_id: Named[int] = Column(Integer, ForeignKey("app_user.id"), primary_key=True)
     team_id: Named[int] = Column(BigId, ForeignKey("team.id", ondelete="CASCADE"))
+    assigned_on: Named[datetime | None] = Column(UtcDateTime)
 
 
 team_member = table_of(
@@ -47,4 +49,5 @@ team_member = table_of(
     Index("ix_team_member_team", "team_id", "user_id"),
     info=policy("goes with its team, or with its user's role in the workspace"),
 )
-"""A user has one team of a workspace at most."""
+"""A user has one team of a workspace at most. `assigned_on` is when the last ticket was assigned in
+turn, later for each than for the one before."""

@@ -28,6 +28,7 @@ from persistence.tickets.records import (
     choose_assignees,
     unassign_tickets,
 )
+from persistence.tickets.routing import choose_in_turn
 from persistence.topics import count_tickets, find_default_topic
 from persistence.triggers.schedules import start_for_closed
 from persistence.workspaces.records import Workspace
@@ -64,13 +65,16 @@ class NewTicket:
 
 
 def open_ticket(tx: Transaction, workspace: Workspace, new: NewTicket) -> int | None:
-    """Opens a ticket; returns its id, or None if the contact has an open ticket already or is deleted."""
+    """Opens a ticket; returns its id, or None if the contact has an open ticket already or is deleted. One without an
+    assignee is assigned in turn, if the team of its topic does so.
+    """
     mine = (contact.c.workspace_id == workspace.id) & (contact.c.id == new.contact_id) & ~contact.c.is_deleted
     row = tx.execute(select(contact.c.id).where(mine).with_for_update(key_share=True)).first()
     is_theirs = (ticket.c.contact_id == new.contact_id) & (ticket.c.status == OPEN)
     if row is None or tx.execute(select(ticket.c.id).where(is_theirs)).first() is not None:
         return None
     topic_id = find_default_topic(tx, workspace.id) if new.topic_id is None else new.topic_id
+    assignee_id = new.assignee_id or next(iter(choose_in_turn(tx, workspace.id, topic_id)), None)
     flow_uuid, flow_name = new.flow or (None, None)
     ticket_id = tx.insert(
         ticket,
@@ -78,14 +82,14 @@ def open_ticket(tx: Transaction, workspace: Workspace, new: NewTicket) -> int | 
         uuid=new.uuid or new_uuid(),
         contact_id=new.contact_id,
         topic_id=topic_id,
-        assignee_id=new.assignee_id,
+        assignee_id=assignee_id,
         opened_by_id=new.opened_by_id,
         flow_uuid=flow_uuid,
         flow_name=flow_name,
         opened_on=tx.now,
         modified_on=stamped(tx, ticket, workspace.id),
     )
-    given = {"assignee_id": new.assignee_id, "topic_id": topic_id, "note": new.note}
+    given = {"assignee_id": assignee_id, "topic_id": topic_id, "note": new.note}
     _note_down(tx, workspace.id, OPENED, [ticket_id], new.opened_by_id, **given)
     count_tickets(tx, workspace.id, {topic_id: (1, 0)})
     _count_open(tx, workspace, [new.contact_id])
@@ -131,14 +135,22 @@ def add_note(tx: Transaction, workspace_id: int, chosen: Sequence[ChosenTicket],
 def change_topic(
     tx: Transaction, workspace_id: int, chosen: Sequence[ChosenTicket], topic_id: int, user_id: int | None
 ) -> list[str]:
-    """Moves tickets to a topic; returns the UUIDs of those that had it already."""
+    """Moves tickets to a topic; returns the UUIDs of those that had it already. Open ones that nobody has are assigned
+    in turn, if the team of the topic does so.
+    """
     changing = [each for each in chosen if each.topic_id != topic_id]
+    free = [each for each in changing if each.status == OPEN and each.assignee_id is None]
+    takers = choose_in_turn(tx, workspace_id, topic_id, len(free))
     _change(tx, workspace_id, changing, topic_id=topic_id)
     _note_down(tx, workspace_id, TOPIC_CHANGED, [each.id for each in changing], user_id, topic_id=topic_id)
     left = Counter((each.topic_id, each.status) for each in changing)
     counts = {each.topic_id: (-left[each.topic_id, OPEN], -left[each.topic_id, CLOSED]) for each in changing}
     joined = Counter(each.status for each in changing)
     count_tickets(tx, workspace_id, counts | {topic_id: (joined[OPEN], joined[CLOSED])})
+    for taker in sorted(set(takers)):
+        assign_tickets(
+            tx, workspace_id, [each for each, who in zip(free, takers, strict=True) if who == taker], taker, None
+        )
     return _others(chosen, changing)
 
 

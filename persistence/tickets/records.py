@@ -17,7 +17,7 @@ from persistence.records import Record, optional
 from persistence.stamps import TICKET_ASSIGNED, stamped, tell
 from persistence.tables.accounts import membership, user, user_ref
 from persistence.tables.contacts import CONTACT_REF, OPEN, TOPIC_REF, contact, ticket, ticket_event, topic
-from persistence.teams import narrow_tickets
+from persistence.teams import narrow_tickets, of_team
 
 OPENED, ASSIGNED, NOTE_ADDED, TOPIC_CHANGED = "opened", "assigned", "note_added", "topic_changed"
 REOPENED = "reopened"
@@ -73,6 +73,7 @@ TICKETS = ListSpec(
         "contact": belongs_to(ticket.c.contact_id, contact),
         "status": lambda _query, status: ticket.c.status == status.strip().lower(),
         "topic": belongs_to(ticket.c.topic_id, topic),
+        "team": of_team,
         "assignee": lambda _query, whom: has_assignee(whom),
         **within(ticket.c.modified_on),
     },

@@ -5,7 +5,7 @@ command loads only its own kind. What takes long to load is imported inside the 
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -15,6 +15,9 @@ from persistence.lists import ListQuery, ListSpec, find_record
 from persistence.workspaces.records import Workspace
 from relayboard.refusal import CommandFailed
 from relayboard.usage.parts import Options
+
+if TYPE_CHECKING:
+    from persistence.teams import TeamForm
 
 Write = Callable[[Transaction, Workspace, Options], int]
 """Creates or changes the record of the options; returns its id. Raises RecordMissing for one that is not there."""
@@ -142,26 +145,28 @@ def _create_group(tx: Transaction, workspace: Workspace, given: Options) -> int:
 def _create_team(tx: Transaction, workspace: Workspace, given: Options) -> int:
     from persistence.teams import create_team
 
-    return create_team(tx, workspace.id, given.name, given.topic, _users_of(tx, workspace, given.member))
+    return create_team(tx, workspace.id, given.name, _read_team(tx, workspace, given))
 
 
 def _change_team(tx: Transaction, workspace: Workspace, given: Options) -> int:
     from persistence.teams import TEAMS, change_team
 
     name = given.name or _present(tx, workspace, TEAMS, "uuid", given.uuid)["name"]
-    members = _users_of(tx, workspace, given.member) or None
-    return change_team(tx, workspace.id, given.uuid, name, given.topic or None, members)
+    return change_team(tx, workspace.id, given.uuid, name, _read_team(tx, workspace, given))
 
 
-def _users_of(tx: Transaction, workspace: Workspace, emails: list[str]) -> list[str]:
-    """The UUIDs of users, who must have a role in the workspace."""
+def _read_team(tx: Transaction, workspace: Workspace, given: Options) -> "TeamForm":
+    """What was given of a team; its users must have a role in the workspace."""
+    from persistence.teams import TeamForm
     from persistence.users import find_member_uuid
 
-    found = [(email, find_member_uuid(tx, workspace.id, email)) for email in emails]
+    found = [(email, find_member_uuid(tx, workspace.id, email)) for email in given.member]
     for email, uuid in found:
         if uuid is None:
             raise CommandFailed(f"{email} is not a user of this workspace")
-    return [uuid for _, uuid in found if uuid is not None]
+    members = [uuid for _, uuid in found if uuid is not None]
+    in_turn = None if given.in_turn is None else given.in_turn == "yes"
+    return TeamForm(topics=given.topic or None, members=members or None, assigns_in_turn=in_turn)
 
 
 def _create_template(tx: Transaction, workspace: Workspace, given: Options) -> int:

@@ -182,6 +182,7 @@ TOPIC = Noun(
 TEAM_PARTS = (
     option("--topic", "a topic of the team; repeat", metavar="UUID", several=True),
     option("--member", "a user of the team; repeat", metavar="EMAIL", several=True),
+    option("--in-turn", "are new tickets assigned in turn to who is there? default: no", choices=("yes", "no")),
 )
 TEAM = Noun(
     "team",

@@ -137,6 +137,7 @@ PARAMETERS: Mapping[str, Forms] = {
     "run": (by_id("flow_run"),),
     "tokens.token": (by_text("api_token", "public"),),
     "topic": (by_uuid("topic"),),
+    "team": (by_uuid("team"),),
     "triggers.flow": (by_uuid("flow"),),
     "urn": (BY_URN,),
     "urns": (BY_URN,),
@@ -247,6 +248,7 @@ FIELDS: Mapping[str, Forms] = {
     "v1/runs.contacts": (by_uuid("contact"),),
     "v1/runs.groups": (by_uuid("contact_group"),),
     "v1/runs.phone": (BY_PHONE,),
+    **dict.fromkeys(("teams.assigns_in_turn", "account.away"), NOTHING),
     "webhook_receivers.format": NOTHING,
     "workspace_settings.name": NOTHING,
 } | dict.fromkeys(

@@ -50,7 +50,7 @@ def test_a_team_is_made_changed_and_deleted(head: Api, joel: str, billing: str) 
     made = make(head, "Night", topics=[billing.upper()], members=[joel])
 
     assert made["topics"] == [{"uuid": billing, "name": "Billing"}]
-    assert made["members"] == [{"uuid": joel, "email": "joel@example.org", "name": "Joel"}]
+    assert made["members"] == [{"uuid": joel, "email": "joel@example.org", "name": "Joel", "away": False}]
     assert team_of(head, joel) == {"uuid": made["uuid"], "name": "Night"}
 
     changed = head.post(PATH, {"name": "Nights"}, uuid=made["uuid"])
@@ -118,7 +118,7 @@ def test_the_log_tells_who_joined_and_what_was_added(head: Api, joel: str, billi
     assert sorted(told[1:], key=str) == [
         ("changed", {"members": [[], ["joel@example.org"]]}),
         ("changed", {"topics": [[], ["Billing"]]}),
-        ("created", {"name": [None, "Night"]}),
+        ("created", {"name": [None, "Night"], "assigns_in_turn": [None, False]}),
     ]
 
 
@@ -148,6 +148,8 @@ def test_agents_of_a_team_list_the_tickets_of_its_topics_and_their_own(
     assert seen(agent, status="open", assignee="nobody") == {of_topic}
     assert seen(agent, uuid=other) == {other}
     assert seen(head) == {of_topic, own, other}
+    assert seen(head, team=made["uuid"].upper()) == {of_topic}
+    assert seen(head, team=NOWHERE) == seen(head, team="Night") == set()
 
 
 def test_an_agent_may_open_a_ticket_for_another_team(api: Api, head: Api, database: Database, billing: str) -> None:
