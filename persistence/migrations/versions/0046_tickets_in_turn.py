@@ -6,8 +6,8 @@ Older programs work with it: they assign none.
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0045"
-down_revision = "0044"
+revision = "0046"
+down_revision = "0045"
 works_for = "0001"
 branch_labels = None
 depends_on = None
