@@ -38,7 +38,7 @@ TIMES = {
 UNSHOWN = {
     *("v1 messages group_uuids uuid", "v1 runs group_uuids uuid", "v2 messages broadcast uuid"),
     *("v2 channel_calls channel uuid", "v2 contacts group name", "v2 webhook_receivers receiver number"),
-    "v2 deliveries receiver number",
+    *("v2 deliveries receiver number", "v2 tickets team uuid"),
 }
 """References that a record does not show, or not only there; they have tests of their own."""
 REFERENCES = [
