@@ -6,8 +6,8 @@ Older programs work with it: they assign none.
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0046"
-down_revision = "0045"
+revision = "0047"
+down_revision = "0046"
 works_for = "0001"
 branch_labels = None
 depends_on = None
