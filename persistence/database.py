@@ -5,16 +5,21 @@ after its commit.
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, TypeVarTuple, overload
 
 from sqlalchemy import (
     ClauseElement,
+    Column,
+    ColumnElement,
     Connection,
     CursorResult,
     Executable,
     Table,
+    and_,
+    delete,
     insert,
+    select,
     text,
 )
 from sqlalchemy.dialects import sqlite
@@ -185,6 +190,16 @@ def upsert(table: Table, *, is_sqlite: bool) -> "sqlite.Insert | postgresql.Inse
     from sqlalchemy.dialects import postgresql  # noqa: PLC0415  # it loads every driver of PostgreSQL
 
     return postgresql.insert(table)
+
+
+def delete_old(tx: "Transaction", moment: Column[Any], age: timedelta, limit: int, *extra: ColumnElement[bool]) -> int:
+    """Deletes some rows whose `moment` is longer ago than `age` and that meet the extra conditions, oldest first;
+    returns their number.
+    """
+    table = moment.table
+    is_old = and_(moment < tx.now - age, *extra)
+    old = select(table.c.id).where(is_old).order_by(moment, table.c.id).limit(limit)
+    return tx.execute(delete(table).where(table.c.id.in_(old.scalar_subquery()))).rowcount
 
 
 class Watcher(Protocol):

@@ -11,7 +11,7 @@ import orjson
 from sqlalchemy import delete, func, select, update
 
 from persistence.channels.channels import Networks, check_webhook_url, new_webhook_secret
-from persistence.database import Transaction
+from persistence.database import Transaction, delete_old
 from persistence.deletions import SUBSCRIBER, note_deleted
 from persistence.deliveries.outbox import NewDelivery, count_moved, record_deliveries
 from persistence.deliveries.settings import (
@@ -291,6 +291,4 @@ def record_resthook_event(
 
 def trim_resthook_events(tx: Transaction, limit: int = 1000) -> int:
     """Deletes events that are older than KEPT_FOR; returns their number."""
-    rows = resthook_event.c
-    old = select(rows.id).where(rows.created_on < tx.now - KEPT_FOR).order_by(rows.created_on, rows.id).limit(limit)
-    return tx.execute(delete(resthook_event).where(rows.id.in_(old.scalar_subquery()))).rowcount
+    return delete_old(tx, resthook_event.c.created_on, KEPT_FOR, limit)

@@ -16,9 +16,7 @@ def read_workspace(request: Request) -> Answer:
     return ok(records.read_workspace(request.tx, workspace.id))
 
 
-def read_org(request: Request) -> Answer:
-    workspace = request.workspace
-    return ok(records.read_workspace(request.tx, workspace.id))
+read_org = read_workspace
 
 
 def change_workspace_settings(request: Request) -> Answer:

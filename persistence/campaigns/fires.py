@@ -29,7 +29,7 @@ from sqlalchemy import (
 )
 
 from flows.clock import parse_moment
-from persistence.database import Transaction
+from persistence.database import Transaction, delete_old
 from persistence.leases import GIVEN_UP, MOST_ATTEMPTS, Leases
 from persistence.sql.columns import UtcDateTime, split
 from persistence.statements import among, statement
@@ -235,9 +235,7 @@ def drop_past_fires(tx: Transaction, workspace_id: int, campaign_id: int) -> Non
 def trim_fires(tx: Transaction, limit: int) -> int:
     """Delete fires that were performed longer than KEPT_FOR ago; returns their number. Past times are not scheduled
     again."""
-    fires = campaign_fire.c
-    old = select(fires.id).where(fires.fired_on < tx.now - KEPT_FOR).order_by(fires.fired_on, fires.id).limit(limit)
-    return tx.execute(delete(campaign_fire).where(fires.id.in_(old.scalar_subquery()))).rowcount
+    return delete_old(tx, campaign_fire.c.fired_on, KEPT_FOR, limit)
 
 
 def find_due_moment(base: datetime, offset: int, unit: str, delivery_hour: int, zone: ZoneInfo) -> datetime | None:

@@ -14,7 +14,7 @@ from channels.parts import Piece, join
 from persistence.channels.channels import Source
 from persistence.channels.gateway_reports import Gateway
 from persistence.channels.health import CONNECTION_ENDED, CONNECTION_UNUSED
-from persistence.database import Transaction
+from persistence.database import Transaction, delete_old
 from persistence.leases import Leases, is_free
 from persistence.relayers.commands import clean_text
 from persistence.secrets.encryption import open_or_none, sealed_text
@@ -174,10 +174,7 @@ def finish_pieces(tx: Transaction, held: Held) -> list[Received]:
 
 def trim_pieces(tx: Transaction, limit: int) -> int:
     """Deletes parts of messages that nobody has joined; returns their number."""
-    rows = message_piece.c
-    is_old = rows.received_on < tx.now - PIECES_KEPT_FOR
-    old = select(rows.id).where(is_old).order_by(rows.received_on, rows.id).limit(limit)
-    return tx.execute(delete(message_piece).where(rows.id.in_(old.scalar_subquery()))).rowcount
+    return delete_old(tx, message_piece.c.received_on, PIECES_KEPT_FOR, limit)
 
 
 def _is_held(tx: Transaction, held: Held) -> ColumnElement[bool]:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import and_, case, delete, select
+from sqlalchemy import and_, case, select
 
 from channels.calls import State, Status
 from flows.words import told
 from persistence.channels.channels import Source
-from persistence.database import Transaction
+from persistence.database import Transaction, delete_old
 from persistence.relayers.commands import LARGEST_ID, DeliveryReport, clean_text
 from persistence.relayers.reports import record_delivery_reports
 from persistence.tables.channels import channel, gateway_part
@@ -107,9 +107,7 @@ def note_status(tx: Transaction, source: Source, status: Status) -> Told:
 
 def trim_parts(tx: Transaction, limit: int) -> int:
     """Deletes ids that are older than KEPT_FOR; returns their number."""
-    is_old = _rows.created_on < tx.now - KEPT_FOR
-    old = select(_rows.id).where(is_old).order_by(_rows.created_on, _rows.id).limit(limit)
-    return tx.execute(delete(gateway_part).where(_rows.id.in_(old.scalar_subquery()))).rowcount
+    return delete_old(tx, _rows.created_on, KEPT_FOR, limit)
 
 
 def detail_of(reason: str) -> str | None:

@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, and_, delete, exists, func, insert, litera
 from channels.types import GATEWAYS
 from persistence.channels.channels import IS_RELAYER, LOST_AFTER, REFUSED, SEEN_ID, SEEN_NAME, SEEN_UUID, join_channels
 from persistence.channels.event_form import ALARM, EventChannel, PhoneState, alarm_fields
-from persistence.database import Database, Transaction
+from persistence.database import Database, Transaction, delete_old
 from persistence.deliveries.outbox import record_channel_event
 from persistence.deliveries.records import HIDDEN
 from persistence.errors import RecordMissing
@@ -249,11 +249,7 @@ def note_power_report(tx: Transaction, workspace_id: int, channel_id: int) -> No
 
 def trim_alarms(tx: Transaction, limit: int) -> int:
     """Deletes alarms that were closed longer than ALARMS_KEPT_FOR ago; returns their number."""
-    rows = channel_alarm.c
-    old = (
-        select(rows.id).where(rows.closed_on < tx.now - ALARMS_KEPT_FOR).order_by(rows.closed_on, rows.id).limit(limit)
-    )
-    return tx.execute(delete(channel_alarm).where(rows.id.in_(old.scalar_subquery()))).rowcount
+    return delete_old(tx, channel_alarm.c.closed_on, ALARMS_KEPT_FOR, limit)
 
 
 def close_alarms(tx: Transaction, channel_id: int) -> None:

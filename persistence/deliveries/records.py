@@ -8,11 +8,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, and_, case, delete, func, null, or_, select, update
+from sqlalchemy import ColumnElement, and_, case, func, null, or_, select, update
 
 from persistence.channels.channels import SEEN_ID, SEEN_NAME, SEEN_REF, SEEN_UUID, join_channels
 from persistence.channels.event_form import CHANNEL_EVENTS
-from persistence.database import Transaction
+from persistence.database import Transaction, delete_old
 from persistence.deliveries.outbox import SENT_AGAIN, WAKE, count_moved
 from persistence.deliveries.settings import Endpoint, is_delivery_to, name_at
 from persistence.errors import RecordMissing, Refused
@@ -195,13 +195,7 @@ def send_failed_again(
 
 def trim_deliveries(tx: Transaction, limit: int = 1000) -> int:
     """Deletes finished deliveries, with their attempts, that are older than KEPT_FOR; returns their number."""
-    old = (
-        select(delivery.c.id)
-        .where(delivery.c.finished_on < tx.now - KEPT_FOR)
-        .order_by(delivery.c.finished_on, delivery.c.id)
-        .limit(limit)
-    )
-    return tx.execute(delete(delivery).where(delivery.c.id.in_(old.scalar_subquery()))).rowcount
+    return delete_old(tx, delivery.c.finished_on, KEPT_FOR, limit)
 
 
 def is_to(workspace_id: int, receiver: str) -> ColumnElement[bool]:

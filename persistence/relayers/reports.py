@@ -18,7 +18,7 @@ from persistence.channels.channels import Source
 from persistence.channels.event_form import CALL_TYPES, EventContact, MessageName, call_fields, message_fields
 from persistence.contacts.owners import UrnOwner
 from persistence.contacts.urns import ensure_owners
-from persistence.database import Transaction
+from persistence.database import Transaction, delete_old
 from persistence.deliveries.outbox import ChannelEvent, record_channel_events
 from persistence.messages.incoming import Received, find_known_messages, store_received
 from persistence.relayers.commands import (
@@ -302,10 +302,7 @@ def find_known_calls(tx: Transaction, channel_id: int, external_ids: Collection[
 
 def trim_forgotten(tx: Transaction, limit: int) -> int:
     """Deletes keys that are older than KEPT_FOR; returns their number."""
-    rows = forgotten_report.c
-    is_old = rows.forgotten_on < tx.now - KEPT_FOR
-    old = select(rows.id).where(is_old).order_by(rows.forgotten_on, rows.id).limit(limit)
-    return tx.execute(delete(forgotten_report).where(rows.id.in_(old.scalar_subquery()))).rowcount
+    return delete_old(tx, forgotten_report.c.forgotten_on, KEPT_FOR, limit)
 
 
 def _in_events(owner: UrnOwner) -> EventContact:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Executable, Update, bindparam, delete, exists, insert, or_, select, update
+from sqlalchemy import Executable, Update, bindparam, exists, insert, or_, select, update
 
 from channels.parts import with_links
 from channels.sms import transliterate
@@ -14,7 +14,7 @@ from persistence.changes import change_messages, note_changed
 from persistence.channels.channels import Source
 from persistence.channels.events import find_pending
 from persistence.channels.health import note_power_report
-from persistence.database import Transaction
+from persistence.database import Transaction, delete_old
 from persistence.messages.incoming import find_queued
 from persistence.messages.outgoing import give_up, may_go_out
 from persistence.messages.routes import CONTACT_INACTIVE
@@ -155,9 +155,7 @@ def trim_syncs(tx: Transaction, limit: int) -> int:
     number."""
     rows, later = sync_record.c, sync_record.alias("later")
     has_later = exists().where(later.c.channel_id == rows.channel_id, later.c.id > rows.id)
-    is_old = (rows.created_on < tx.now - SYNC_RECORDS_KEPT_FOR) & has_later
-    old = select(rows.id).where(is_old).order_by(rows.created_on, rows.id).limit(limit)
-    return tx.execute(delete(sync_record).where(rows.id.in_(old.scalar_subquery()))).rowcount
+    return delete_old(tx, rows.created_on, SYNC_RECORDS_KEPT_FOR, limit, has_later)
 
 
 def _acknowledge(number: object, report: Report, message_ids: dict[SmsReport, int]) -> Command:

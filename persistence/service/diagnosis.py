@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import delete, inspect, select, text
 
-from persistence.database import Database, Transaction
+from persistence.database import Database, Transaction, delete_old
 from persistence.errors import DISK_FULL, NO_CONNECTIONS, PRIMARY_CODE, READ_ONLY, fault_of
 from persistence.migrations import ENCODING, say_encoding
 from persistence.secrets.encryption import SecretDamaged, SecretKeyChanged
@@ -203,9 +203,7 @@ def list_heartbeats(tx: Transaction, limit: int = 1000) -> list[Heartbeat]:
 
 def trim_heartbeats(tx: Transaction, limit: int) -> int:
     """Deletes workers that died and were not seen for KEPT_FOR; returns their number."""
-    rows = worker_heartbeat.c
-    old = select(rows.id).where(rows.seen_on < tx.now - KEPT_FOR).order_by(rows.seen_on, rows.id).limit(limit)
-    return tx.execute(delete(worker_heartbeat).where(rows.id.in_(old.scalar_subquery()))).rowcount
+    return delete_old(tx, worker_heartbeat.c.seen_on, KEPT_FOR, limit)
 
 
 def _find_in_sqlite(database: Database) -> Iterator[Trouble]:

@@ -137,14 +137,22 @@ class GatewayQueue(LeasedQueue[GatewaySend, SendOutcome]):
         return hand_over(self._http, item, self._sampler, self.ask, self._clock, self._root)
 
     def take_down(self, tx: Transaction, items: Sequence[GatewaySend]) -> Mapping[int, GatewaySend]:
-        begun = begin_sends(tx, items, self._lease)
-        return {id(each): replace(each, due_on=begun[each.id]) for each in items if each.id in begun}
+        return begin_parts(tx, items, self._lease)
 
     def record(self, tx: Transaction, finished: Sequence[Finished[GatewaySend, SendOutcome]]) -> AfterCommit:
-        record_sends(
-            tx, [each.result or SendOutcome(each.item, Later("The worker met an error.")) for each in finished]
-        )
-        return do_nothing
+        return record_parts(tx, finished)
+
+
+def begin_parts(tx: Transaction, items: Sequence[GatewaySend], lease: timedelta) -> dict[int, GatewaySend]:
+    """For `take_down`: the parts that are still leased, as they are leased now."""
+    begun = begin_sends(tx, items, lease)
+    return {id(each): replace(each, due_on=begun[each.id]) for each in items if each.id in begun}
+
+
+def record_parts(tx: Transaction, finished: Sequence[Finished[GatewaySend, SendOutcome]]) -> AfterCommit:
+    """For `record`: what became of parts; those whose call ended with an error of the worker are tried later."""
+    record_sends(tx, [each.result or SendOutcome(each.item, Later("The worker met an error.")) for each in finished])
+    return do_nothing
 
 
 def hand_over(

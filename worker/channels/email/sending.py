@@ -19,10 +19,8 @@ from channels.email import CLOSING, answered, message_id_of, write_mail
 from persistence.channels.gateway_leases import (
     GatewaySend,
     SendOutcome,
-    begin_sends,
     lease_sends,
     list_due_gateways,
-    record_sends,
 )
 from persistence.channels.health import GatewayCall
 from persistence.channels.threads import find_threads
@@ -31,7 +29,7 @@ from persistence.database import Transaction
 from relayboard.base.mail_server import STARTTLS, MailServer
 from worker.callers import Finished
 from worker.channels.email import TYPES
-from worker.channels.sending import message_of, outcome_of
+from worker.channels.sending import begin_parts, message_of, outcome_of, record_parts
 from worker.channels.transports import dial_allowed
 from worker.dispatcher import (
     LEASE_FACTOR,
@@ -40,7 +38,6 @@ from worker.dispatcher import (
     LeasedQueue,
     ReceiverSlots,
     begin_dispatching,
-    do_nothing,
 )
 from worker.http.connections import Deadline
 from worker.http.responses import SendFailed
@@ -103,14 +100,10 @@ class MailQueue(LeasedQueue[GatewaySend, SendOutcome]):
         return Leased([(f"{send.workspace_id} {send.channel_id}", send) for send in sends], leased.look_again_on)
 
     def take_down(self, tx: Transaction, items: Sequence[GatewaySend]) -> Mapping[int, GatewaySend]:
-        begun = begin_sends(tx, items, self._lease)
-        return {id(each): replace(each, due_on=begun[each.id]) for each in items if each.id in begun}
+        return begin_parts(tx, items, self._lease)
 
     def record(self, tx: Transaction, finished: Sequence[Finished[GatewaySend, SendOutcome]]) -> AfterCommit:
-        record_sends(
-            tx, [each.result or SendOutcome(each.item, Later("The worker met an error.")) for each in finished]
-        )
-        return do_nothing
+        return record_parts(tx, finished)
 
     def call(self, item: GatewaySend) -> tuple[SendOutcome, bool]:
         """Hands in one message, and returns whether the mail server answered."""

@@ -14,7 +14,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from socket import socket
@@ -26,10 +25,8 @@ from persistence.channels.connections import Held, give_back, has_kept, take_con
 from persistence.channels.gateway_leases import (
     GatewaySend,
     SendOutcome,
-    begin_sends,
     lease_sends,
     list_due_gateways,
-    record_sends,
 )
 from persistence.channels.health import GatewayCall
 from persistence.channels.traces import CallSampler
@@ -38,7 +35,7 @@ from persistence.errors import DatabaseError
 from persistence.sql.columns import new_uuid
 from relayboard.base.tracing import Causes, caused_by
 from worker.callers import Callers, Finished
-from worker.channels.sending import message_of, outcome_of
+from worker.channels.sending import begin_parts, message_of, outcome_of, record_parts
 from worker.channels.smpp import TYPES
 from worker.channels.smpp.bound import DEFAULT_PORT, Bound
 from worker.channels.smpp.session import Lost, Session, Unwritten
@@ -202,14 +199,10 @@ class BoundQueue(CalledQueue[GatewaySend, SendOutcome]):
         return BoundCallers(self, lambda: self._keeper.thread)
 
     def take_down(self, tx: Transaction, items: Sequence[GatewaySend]) -> dict[int, GatewaySend]:
-        begun = begin_sends(tx, items, self._lease)
-        return {id(each): replace(each, due_on=begun[each.id]) for each in items if each.id in begun}
+        return begin_parts(tx, items, self._lease)
 
     def record(self, tx: Transaction, finished: Sequence[Finished[GatewaySend, SendOutcome]]) -> AfterCommit:
-        record_sends(
-            tx, [each.result or SendOutcome(each.item, Later("The worker met an error.")) for each in finished]
-        )
-        return do_nothing
+        return record_parts(tx, finished)
 
     def count(self, channel_id: int, change: int) -> None:
         """Counts parts as under way, or not any more."""
