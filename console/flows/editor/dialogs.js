@@ -46,7 +46,7 @@ export function PlaceMenu({ at, label, items, onClose }) {
     event.preventDefault();
     event.stopPropagation();
   };
-  return html`<div class="menu-list place-menu" role="menu" aria-label=${label} ref=${box} style=${{ left: `min(${at.x}px, 100vw - 240px)`, top: `min(${at.y}px, 100vh - 420px)` }} onKeyDown=${press}>
+  return html`<div class="menu-list place-menu" role="menu" aria-label=${label} ref=${box} style=${{ left: `min(${at.x}px, 100vw - 240px)`, top: `max(8px, min(${at.y}px, 100vh - 520px))` }} onKeyDown=${press}>
     ${items.map(({ text, onPick }) => html`<button key=${text} type="button" role="menuitem" class="menu-item" onClick=${() => (onClose(), onPick())}>${text}</button>`)}</div>`;
 }
 
