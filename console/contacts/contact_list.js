@@ -3,6 +3,7 @@
 import { confirmFirst, FormDialog } from "../parts/dialog.js";
 import { attempt, notify } from "../parts/notices.js";
 import { doWithMany } from "../parts/part_by_part.js";
+import { Icon } from "../parts/icons.js";
 import { Avatar, Badge, Empty, Field, ListEnd } from "../parts/small.js";
 import { canName, writeTo, writeToMatching } from "../broadcasts/write_to.js";
 import { StartDialog } from "../flows/start_dialog.js";
@@ -92,7 +93,7 @@ export function ContactList({ list, groups, fields, columns, isFiltered, order, 
               onChange=${() => (setEveryone(false), setChosen(all ? new Set() : new Set(list.items.map(({ uuid }) => uuid))))} /></th>`}
             <th aria-sort=${order === "name" ? "ascending" : order === "name_back" ? "descending" : "none"}>
               <button type="button" class="quiet sorting" title=${t(order === "name" ? "contacts.by_name_back" : "contacts.by_name")}
-                onClick=${() => onSort(order === "name" ? "name_back" : "name")}>${t("contact.name")} <span aria-hidden="true">${order === "name" ? "↑" : order === "name_back" ? "↓" : "↕"}</span></button></th>
+                onClick=${() => onSort(order === "name" ? "name_back" : "name")}>${t("contact.name")} <${Icon} name="down" size=${14} /></button></th>
             <th>${t("contact.address")}</th>
             ${shown.map((column) => html`<th key=${column}>${titleOf(column, fields)}</th>`)}
           </tr>
