@@ -25,7 +25,7 @@ class Reason:
 LOOKED_UP = (
     r"(?:urns|contact|contacts|groups|exclude_groups|add_groups|remove_groups|channel|group|group_uuid|group_uuids"
     r"|campaign|campaigns|campaign_uuid|flow|flow_uuid|flows|label"
-    r"|label_name|label_uuid|topic|import|job|members_of|receiver|deliveries|assignee|tickets|user|broadcasts|starts"
+    r"|label_name|label_uuid|topic|topics|members|import|job|members_of|receiver|deliveries|assignee|tickets|user|broadcasts|starts"
     r"|resthook|relative_to|attachments(?:\.[^.]+){1,2})"
 )
 OF_QUERIES = (
