@@ -1,4 +1,4 @@
-/** Reports: what happened on some days by agent, topic, label, channel or day, as a table, as bars and as a file. */
+/** Reports: what happened on some days by agent, team, topic, label, channel or day, as a table, as bars and as a file. */
 
 import { Chart } from "../parts/chart.js";
 import { Icon } from "../parts/icons.js";
@@ -20,6 +20,7 @@ const SENT = /** @type {const} */ (["messages_out", "delivered", "delivery_rate"
 /** What is told of each. @type {Record<string, readonly Measure[]>} */
 const MEASURES = {
   agent: ["tickets_taken", ...TICKETS, "messages_out"],
+  team: TICKETS,
   topic: TICKETS,
   label: ["messages_in"],
   channel: ["messages_in", ...SENT],

@@ -9,7 +9,7 @@ from persistence.figures import grouped
 from persistence.tokens import check_area
 
 USUAL_DAYS = 30
-AREAS = {"agent": "administration", "topic": "tickets", "label": "messages", "channel": "channels"}
+AREAS = {"agent": "administration", "team": "tickets", "topic": "tickets", "label": "messages", "channel": "channels"}
 """The areas of the records that figures are grouped by."""
 
 

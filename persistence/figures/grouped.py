@@ -1,14 +1,16 @@
-"""What happened in a span of days (UTC) by agent, topic, label, channel or day: of messages from the counts of days, of
-tickets from the tickets themselves, whose median and 90th percentile are exact.
+"""What happened in a span of days (UTC) by agent, team, topic, label, channel or day: of messages from the counts of
+days, of tickets from the tickets themselves, whose median and 90th percentile are exact.
 """
 
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
+from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import ColumnElement, Date, Float, Row, Select, case, cast, extract, func, literal, select
+from sqlalchemy import ColumnElement, Date, Float, cast, extract, func, literal, select
 
 from persistence.channels.terms import MILLIONTHS
 from persistence.database import Transaction
@@ -20,8 +22,9 @@ from persistence.tables.changes import day_count
 from persistence.tables.channels import channel
 from persistence.tables.contacts import OPEN, ticket, topic
 from persistence.tables.messages import label, message_label
+from persistence.tables.teams import team, team_topic
 
-AGENT, TOPIC, LABEL, CHANNEL, DAY = "agent", "topic", "label", "channel", "day"
+AGENT, TEAM, TOPIC, LABEL, CHANNEL, DAY = "agent", "team", "topic", "label", "channel", "day"
 MOST_DAYS = 366
 MOST_TICKETS = 100_000
 """So many tickets are looked at that were opened in the span, that were closed in it, and that are open now."""
@@ -39,6 +42,7 @@ TICKETS = (*OPENED, *CLOSED, *WAITING)
 SENT = ("messages_out", "delivered", "failed", "delivery_rate", "segments_out", "cost_out")
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     AGENT: ("tickets_taken", *TICKETS, "messages_out"),
+    TEAM: TICKETS,
     TOPIC: TICKETS,
     LABEL: ("messages_in",),
     CHANNEL: ("messages_in", *SENT),
@@ -60,8 +64,16 @@ COUNTS: Mapping[str, Mapping[str, str]] = {
 """The counts of days by their subject."""
 SUMMED: Mapping[str, Mapping[str, str]] = {**COUNTS, DAY: {TAKEN: "tickets_taken", **COUNTS[CHANNEL]}}
 
-KEYS: Mapping[str, ColumnElement[Any]] = {AGENT: ticket.c.assignee_id, TOPIC: ticket.c.topic_id}
+KEYS: Mapping[str, ColumnElement[Any]] = {
+    AGENT: ticket.c.assignee_id,
+    TEAM: team_topic.c.team_id,
+    TOPIC: ticket.c.topic_id,
+}
 """Of tickets."""
+WITH_TEAMS = ticket.outerjoin(
+    team_topic,
+    (team_topic.c.topic_id == ticket.c.topic_id) & (team_topic.c.workspace_id == ticket.c.workspace_id),
+)
 Key = int | str | None
 """The id of what a row is about, or a day; None for nobody or nothing."""
 Figures = dict[str, Any]
@@ -85,15 +97,15 @@ class _Groups:
 
 
 def read_grouped_figures(tx: Transaction, workspace_id: int, by: str, first: date, last: date) -> dict[str, Any]:
-    """The figures of the days from the first to the last, both included, in one row for each agent, topic, label,
-    channel or day. At most six statements."""
+    """The figures of the days from the first to the last, both included, in one row for each agent, team, topic,
+    label, channel or day. At most six statements."""
     groups = _Groups(by)
     if by == DAY:
         listed = [last - timedelta(days=number) for number in range((last - first).days + 1)]
         groups.rows = {day.isoformat(): {} for day in listed}
     if by in SUMMED:
         _add_counts(tx, workspace_id, groups, first, last)
-    if by in (AGENT, TOPIC, DAY):
+    if by in (*KEYS, DAY):
         _add_tickets(tx, workspace_id, groups, first, last)
     if by == LABEL:
         _add_labeled(tx, workspace_id, groups, first, last)
@@ -159,7 +171,8 @@ def _add_tickets(tx: Transaction, workspace_id: int, groups: _Groups, first: dat
         key = _key_of(groups.by, moment, is_sqlite=tx.sqlite)
         order = rows.modified_on if names is WAITING and groups.by != DAY else moment
         some = select(key.label("key"), seconds.label("seconds")).where(which).order_by(order.desc(), rows.id.desc())
-        _add_times(groups, names, tx.execute(_ranked(some.limit(MOST_TICKETS))).all())
+        some = some.select_from(WITH_TEAMS if groups.by == TEAM else ticket)
+        _add_times(groups, names, [(key, waited) for key, waited in tx.execute(some.limit(MOST_TICKETS)).tuples()])
 
 
 def _key_of(by: str, moment: ColumnElement[Any], *, is_sqlite: bool) -> ColumnElement[Any]:
@@ -179,43 +192,28 @@ def _days(moment: ColumnElement[Any]) -> ColumnElement[float]:
     return func.julianday(moment, type_=Float)
 
 
-def _ranked(some: Select[Any]) -> Select[Any]:
-    """Of each key: how many rows it has and how many of them have seconds, the median and the 90th percentile of these
-    by nearest rank, and the same percentiles of all keys together, which one of the rows has."""
-    rows = some.subquery().c
-    order = rows.seconds.asc().nulls_last()
-    ranked = select(
-        rows.key,
-        rows.seconds,
-        func.row_number().over(partition_by=rows.key, order_by=order).label("place"),
-        func.count(rows.seconds).over(partition_by=rows.key).label("timed"),
-        func.row_number().over(order_by=order).label("place_of_all"),
-        func.count(rows.seconds).over().label("timed_of_all"),
-    ).subquery()
-    each = ranked.c
-
-    def at(place: ColumnElement[Any], timed: ColumnElement[Any], percent: int) -> ColumnElement[Any]:
-        return func.max(case((place == (timed * percent + 99) // 100, each.seconds)))
-
-    percentiles = [at(each.place, each.timed, percent) for percent in (MEDIAN, NINETY)]
-    percentiles += [at(each.place_of_all, each.timed_of_all, percent) for percent in (MEDIAN, NINETY)]
-    return select(each.key, func.count(), func.count(each.seconds), *percentiles).group_by(each.key)
-
-
-def _add_times(groups: _Groups, names: Sequence[str], found: Iterable[Row[Any]]) -> None:
+def _add_times(groups: _Groups, names: Sequence[str], found: Sequence[tuple[Any, float | None]]) -> None:
     """The names are those of the number, of the number with seconds unless all have them, and of the percentiles."""
     *numbers, median_name, ninety_name = names
-    counted = 0
-    for one, number, timed, *seconds in map(tuple, found):
-        counted += number
+    timed = sorted([(seconds, key) for key, seconds in found if seconds is not None], key=itemgetter(0))
+    waits: dict[Any, list[float]] = {}
+    for seconds, one in timed:
+        waits.setdefault(one, []).append(seconds)
+    for one, number in Counter([key for key, _ in found]).items():
         key = one.isoformat() if isinstance(one, date) else one
-        for name, count in zip(numbers, (number, timed), strict=False):
+        sorted_waits = waits.get(one, [])
+        for name, count in zip(numbers, (number, len(sorted_waits)), strict=False):
             groups.add(key, name, count)
-        for place, name in enumerate((median_name, ninety_name)):
-            groups.of(key)[name] = seconds[place]
-            if seconds[place + 2] is not None:
-                groups.total[name] = seconds[place + 2]
-    groups.is_exact &= counted < MOST_TICKETS
+        for name, percent in ((median_name, MEDIAN), (ninety_name, NINETY)):
+            groups.of(key)[name] = _percentile(sorted_waits, percent)
+    together = [seconds for seconds, _ in timed]
+    groups.total |= {median_name: _percentile(together, MEDIAN), ninety_name: _percentile(together, NINETY)}
+    groups.is_exact &= len(found) < MOST_TICKETS
+
+
+def _percentile(values: Sequence[float], percent: int) -> float | None:
+    """Of sorted values, by nearest rank: the least that so many percent do not exceed."""
+    return values[(len(values) * percent + 99) // 100 - 1] if values else None
 
 
 def _name(tx: Transaction, workspace_id: int, groups: _Groups) -> list[Figures]:
@@ -228,7 +226,7 @@ def _name(tx: Transaction, workspace_id: int, groups: _Groups) -> list[Figures]:
         ref = user_ref(user)
         naming = select(user.c.id, ref["email"], ref["name"]).where(user.c.id.in_(ids))
     else:
-        table = {TOPIC: topic, LABEL: label, CHANNEL: channel}[groups.by]
+        table = {TEAM: team, TOPIC: topic, LABEL: label, CHANNEL: channel}[groups.by]
         mine = (table.c.workspace_id == workspace_id) & table.c.id.in_(ids)
         naming = select(table.c.id, table.c.uuid, table.c.name).where(mine)
     called = {number: (key, name) for number, key, name in tx.execute(naming)}

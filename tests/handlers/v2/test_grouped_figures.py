@@ -67,8 +67,11 @@ def test_tickets_and_messages_are_those_of_the_agent_who_has_taken_and_written_t
     }
     times = ("first_reply_seconds", "closing_seconds", "open_seconds")
     assert told(api, "agent", *times) == {email: (60, 90, None), None: (None, None, 90), "*": (60, 90, 90)}
-    (general,) = (row for row in api.get(FIGURES, by="topic").json()["rows"])
+    (general,) = api.get(FIGURES, by="topic").json()["rows"]
     assert (general["name"], general["tickets_opened"], general["messages_out"]) == ("General", 2, None)
+    assert told(api, "team", "tickets_opened") == {None: (2,), "*": (2,)}
+    team = api.post("/api/v2/teams.json", {"name": "Nurses", "topics": [general["key"]]}).json()["uuid"]
+    assert told(api, "team", "tickets_opened") == {team: (2,), "*": (2,)}
 
 
 def percentile(values: list[float], percent: int) -> int | None:
@@ -210,7 +213,7 @@ def test_who_sees_figures_by_what(api: Api) -> None:
     limited = api.limited_to("administration")
 
     statuses = {by: limited.get(FIGURES, by=by).status_code for by in grouped.COLUMNS}
-    assert statuses == {"agent": 200, "day": 200, "topic": 403, "label": 403, "channel": 403}
+    assert statuses == {"agent": 200, "day": 200, "team": 403, "topic": 403, "label": 403, "channel": 403}
     assert api.limited_to("administration", "tickets").get(FIGURES, by="topic").status_code == 200
     assert api.as_role("agent").get(FIGURES, by="agent").status_code == 403
     assert len(api.get(FIGURES, by="day", after="2024-01-01", before="2024-12-31").json()["rows"]) == 366

@@ -8,14 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import insert, select, update
 
 from persistence.backups.writing import restore_backup, write_backup
 from persistence.database import Database
 from persistence.errors import BackupError
 from persistence.media.store import FolderStore
 from persistence.migrations import current_revision, upgrade
+from persistence.sql.columns import new_uuid
+from persistence.stamps import WROTE
+from persistence.tables.accounts import user
+from persistence.tables.changes import day_count
 from persistence.tables.channels import channel
+from persistence.tables.messages import message
 from persistence.tables.service import archive
 from persistence.workspace_files.reading import BadWorkspaceFile, _Reading, read_workspace
 from persistence.workspace_files.writing import write_workspace
@@ -105,6 +110,12 @@ def test_rows_get_other_ids_where_those_are_taken(services: tuple[Any, Any], tmp
     fill_workspace(source.database, workspace, 2)
     fill_workspace(target.database, target.new_workspace("Hilltop Schools"), 5)
     api = source.api(workspace)
+    with source.database.writing() as tx:  # somebody who is no member any more has written
+        stranger = {"email": "gone@example.org", "email_key": "gone@example.org", "first_name": "Gone", "last_name": ""}
+        user_id = tx.insert(user, uuid=new_uuid(), created_on=tx.now, **stranger)
+        tx.execute(update(message).where(message.c.workspace_id == workspace.id).values(author_id=user_id))
+        counted = {"kind": WROTE, "day": tx.now.date(), "subject": user_id, "number": 3}
+        tx.execute(insert(day_count).values(workspace_id=workspace.id, **counted))
     store = FolderStore(f"file://{tmp_path / 'there' / 'media'}")
 
     write_workspace(source.database, KEYS, store, workspace, tmp_path / "w.zip", "https://old.example.org")
@@ -119,6 +130,8 @@ def test_rows_get_other_ids_where_those_are_taken(services: tuple[Any, Any], tmp
     assert {each["id"] for each in there.results("/api/v2/messages.json")}.isdisjoint(
         each["id"] for each in api.results("/api/v2/messages.json")
     )
+    written = {row["key"]: row["messages_out"] for row in there.get("/api/v2/figures.json", by="agent").json()["rows"]}
+    assert written["gone@example.org"] == 3
 
 
 @pytest.mark.own_session
