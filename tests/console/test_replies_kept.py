@@ -115,6 +115,7 @@ def test_a_kept_reply_that_is_refused_shows_on_every_page_and_in_the_list_until_
     give_role(clinic, "editor")
     page.get_by_role("button", name="Try again").click()
     expect(page.locator(".message.out:not(.pending)", has_text="Come at nine")).to_be_visible()
+    page.get_by_role("navigation", name="Folders").get_by_role("link", name="All").click()
     expect(row).not_to_contain_text("Not sent")
     assert texts_to(clinic, contact) == ["Come at nine", "Good day"]
 
