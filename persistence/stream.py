@@ -17,6 +17,7 @@ from persistence.deletions import DELETIONS
 from persistence.flow_starts.flow_starts import STARTS
 from persistence.lists import ListQuery, ListSpec
 from persistence.messages.records import MESSAGES
+from persistence.participants import PARTICIPANTS
 from persistence.records import Record, select_records, write_record
 from persistence.runs.records import RUNS
 from persistence.stamps import found_by
@@ -66,6 +67,7 @@ KINDS = (
     Kind("message", MESSAGES),
     Kind("run", RUNS),
     Kind("ticket", TICKETS),
+    Kind("participant", PARTICIPANTS),
     Kind("channel", CHANNELS, is_gone=~channel.c.is_active),
     Kind("flow_start", STARTS, conditions=[IS_BY_USER]),
     Kind("broadcast", BROADCASTS),
@@ -129,7 +131,7 @@ def _read_kind(
     source = table if kind.is_named else kind.spec.source_of()
     record = NAMED[table] if kind.is_named else kind.spec.record_of(query)
     beside = (
-        table.c.uuid,
+        table.c.get("uuid", null()),
         false() if kind.is_gone is None else kind.is_gone,
         null() if kind.sort is None else kind.sort,
         chosen.c.moment,

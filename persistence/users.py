@@ -15,6 +15,7 @@ from persistence.pages import Order
 from persistence.records import WORKSPACE, Record, optional
 from persistence.sql.columns import is_uuid
 from persistence.tables.accounts import PERSON_NAME_LENGTH, membership, token, user
+from persistence.tables.changes import participant
 from persistence.tables.teams import TEAM_REF, team, team_member
 from persistence.teams import leave_team
 from persistence.tickets.records import unassign_stranded
@@ -182,6 +183,7 @@ def remove_member(tx: Transaction, workspace_id: int, email: str, by_user_id: in
     leave_team(tx, workspace_id, user_id)
     tx.execute(delete(membership).where(_membership_of(workspace_id, user_id)))
     unassign_stranded(tx, workspace_id, user_id, by_user_id)
+    tx.execute(delete(participant).where(participant.c.workspace_id == workspace_id, participant.c.user_id == user_id))
 
 
 def _shown(query: ListQuery) -> list[Condition]:

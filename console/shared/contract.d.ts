@@ -32,6 +32,7 @@ export type Records = {
   message: Listed<"messages">;
   run: Listed<"runs">;
   ticket: Listed<"tickets">;
+  participant: Listed<"participants">;
   channel: Listed<"channels">;
   contact: { uuid: string };
   channel_gone: { uuid: string };

@@ -27,6 +27,8 @@ export const PERMISSIONS = {
   list_contact_doubles: editors,
   renumber_contacts: editors,
   create_contact_note: helpers,
+  list_participants: all,
+  attend_conversation: helpers,
   list_contact_imports: editors,
   list_exports: editors,
   list_labels: staff,

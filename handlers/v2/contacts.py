@@ -55,6 +55,7 @@ from persistence.lists import read_record, read_records
 from persistence.media.store import place_of_import
 from persistence.messages.outgoing import describe_route
 from persistence.pages import InvalidCursor, Order, decode_cursor, encode_cursor
+from persistence.participants import find_mentioned, mention
 from persistence.sql.columns import time_text
 from persistence.tables.contacts import contact
 
@@ -236,7 +237,9 @@ def upload_contact_import(request: Request) -> Answer:
 def create_contact_note(request: Request) -> Answer:
     workspace = request.workspace
     (contact_id,) = find_contacts(request.tx, workspace, [request.body["contact"]], field="contact")
+    mentioned = find_mentioned(request.tx, workspace.id, request.body.get("mentions") or [])
     note_id = write_note(request.tx, workspace.id, contact_id, request.credentials.user_id, request.body["text"])
+    mention(request.tx, workspace.id, contact_id, mentioned)
     return created_record(request, CONTACT_NOTES, note_id)
 
 

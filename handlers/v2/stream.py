@@ -13,6 +13,7 @@ ID_LENGTH = 64
 LISTED_BY = {
     "run": "list_runs",
     "ticket": "list_tickets",
+    "participant": "list_participants",
     "channel": "list_channels",
     "flow_start": "list_flow_starts",
     "broadcast": "list_broadcasts",

@@ -66,6 +66,33 @@ conversation.add_is_dependent_on(message)
 messages of the inbox after the message `read_id`, among the last hundred of the contact."""
 
 
+class ParticipantColumns(OwnedColumns):
+    contact_id: Named[int] = Column(BigId, ForeignKey("contact.id"))
+    user_id: Named[int] = Column(Integer, ForeignKey("app_user.id"))
+    state: Named[str] = Column(String(6))
+    seen_on: Named[datetime] = Column(UtcDateTime)
+    mentioned_on: Named[datetime | None] = Column(UtcDateTime)
+    modified_on: Named[datetime] = Column(UtcDateTime)
+
+
+participant = numbered_table(
+    "participant",
+    ParticipantColumns,
+    UniqueConstraint("workspace_id", "contact_id", "user_id"),
+    Index("ix_participant_page", "workspace_id", "modified_on", "id"),
+    Index("ix_participant_contact", "contact_id"),
+    Index("ix_participant_user", "user_id", "workspace_id"),
+    info=policy(
+        "one for each conversation at which a person looks, or that waits for one who was named in it",
+        erased="deleted",
+        merged="user_id",
+        is_carried=False,
+    ),
+)
+"""Who of the workspace takes part in a conversation: `state` is here, typing or gone, as they said at `seen_on`;
+`mentioned_on` is when they were last named in a note at which they have not looked."""
+
+
 class DayCountColumns(LinkColumns):
     kind: Named[str] = Column(String(12), primary_key=True)
     day: Named[date] = Column(Date, primary_key=True)

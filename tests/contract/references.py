@@ -118,6 +118,7 @@ PARAMETERS: Mapping[str, Forms] = {
     "contact": (by_uuid("contact"),),
     "data_requests.contact": (by_text("data_request", "contact_uuid", UNKNOWN_UUID),),
     "email": (BY_EMAIL,),
+    "participants.user": (BY_EMAIL,),
     "flow": FLOW,
     "flow_revisions.draft": NOTHING,  # drafts are found within their flow, which has its wall
     "message_matches.contact": NOTHING,  # it needs the words: see tests/handlers/v2/test_message_search.py
@@ -150,8 +151,8 @@ PARAMETERS: Mapping[str, Forms] = {
 } | dict.fromkeys(
     words(
         "after archive_type archived before by call_type category count country cursor days deleted dependencies "
-        "direction draft event fields folder format geometry modified_after node number page page_size paths period "
-        "query responded result reverse role scheduled search sort status text type unread"
+        "direction draft event fields folder format geometry here mentioned modified_after node number page page_size "
+        "paths period query responded result reverse role scheduled search sort status text type unread"
     ),
     NOTHING,
 )
@@ -204,6 +205,7 @@ FIELDS: Mapping[str, Forms] = {
     "import": (by_uuid("contact_import"),),
     "job": (by_uuid("contact_job"),),
     "members_of": GROUP,
+    "mentions": (BY_EMAIL,),
     "invitations.email": NOTHING,
     "invitations.role": NOTHING,
     "key": (by_text(OWN, "key"),),
@@ -258,7 +260,7 @@ FIELDS: Mapping[str, Forms] = {
         "delivery_hour draft dry_run encoding end_former_secret events exclude_active extra folder is_on keywords "
         "language languages match message messages_per_second note number_format offset origins params phone query "
         "quick_replies repeat repeat_times repeat_until requests_per_second restart_participants retry_delays_seconds "
-        "rotate_secret scheduled_on scheme second_phone sending_hours settings signature since target_url "
+        "rotate_secret scheduled_on scheme second_phone sending_hours settings signature since state target_url "
         "template_variables text timezone transliterate type unit unread url value value_type"
     ),
     NOTHING,

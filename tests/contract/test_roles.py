@@ -32,6 +32,7 @@ MAY = {
         ),
         "administrator editor viewer agent": (
             "check_contact_query find_messages follow_changes list_contact_notes list_conversations list_saved_replies "
+            "list_participants "
             "list_teams list_tickets list_topics list_users read_query_words read_timeline"
         ),
         "administrator editor viewer": (
@@ -61,8 +62,8 @@ MAY = {
             "write_campaign_event write_field write_global write_group write_label write_topic"
         ),
         "administrator editor agent": (
-            "act_on_contact_job act_on_contacts act_on_conversations act_on_tickets create_contact_job "
-            "create_contact_note create_message list_contact_jobs "
+            "act_on_contact_job act_on_contacts act_on_conversations act_on_tickets attend_conversation "
+            "create_contact_job create_contact_note create_message list_contact_jobs "
             "create_ticket delete_contact_note delete_saved_reply read_contact_route upload_media write_contact "
             "write_saved_reply"
         ),

@@ -12,7 +12,7 @@ from persistence.workspace_files.writing import OWNER
 NOT_COPIED = {
     *("broadcast_contact", "flow_start_contact", "trigger_contact", "parked_sprint", "flow_session", "campaign_fire"),
     *("contact_urn", "group_membership", "conversation", "gateway_call", "gateway_part", "imported_contact"),
-    *("data_request", "incoming_file", "webchat_visitor", "message_thread", "flow_callback"),
+    *("data_request", "incoming_file", "webchat_visitor", "message_thread", "flow_callback", "participant"),
 }
 """What has only ids, or what the copies of other records show."""
 NOT_IDS = {(name, "external_id") for name in ("channel_event", "message", "template_translation")}

@@ -196,10 +196,11 @@ NOTES = Scenario(
     begin_notes,
     {
         "note": post(f"{V2}/contact_notes.json", {"contact": "{amina}", "text": "Call in the evening"}),
+        "attend": post(f"{V2}/participants.json", {"contact": "{amina}", "state": "here"}),
         "delete note": delete(f"{V2}/contact_notes.json", uuid="{note}"),
         "delete contact": delete(f"{V2}/contacts.json", uuid="{amina}"),
     },
-    (f"{V2}/contacts.json", f"{V2}/contact_notes.json"),
+    (f"{V2}/contacts.json", f"{V2}/contact_notes.json", f"{V2}/participants.json"),
 )
 
 

@@ -1,0 +1,103 @@
+"""Who of the workspace takes part in a conversation: who looks at it or types an answer now, and who was named in a
+note and has not looked since. There is no history: a person has a row for what they look at and for what waits for
+them.
+"""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from sqlalchemy import delete, select
+
+from persistence.accounts.accounts import email_key
+from persistence.database import Transaction
+from persistence.errors import NothingFound
+from persistence.lists import Condition, ListQuery, ListSpec, belongs_to, reversible
+from persistence.records import Record
+from persistence.stamps import stamped
+from persistence.tables.accounts import membership, user, user_ref
+from persistence.tables.changes import participant
+from persistence.tables.contacts import CONTACT_REF, contact
+from persistence.tickets.records import TICKET_ROLES
+
+GONE = "gone"
+HOLDS = timedelta(seconds=90)
+"""So long somebody takes part after they said so last."""
+
+rows = participant.c
+
+
+def _of_user(_query: ListQuery, email: str) -> Condition:
+    return rows.user_id == select(user.c.id).where(user.c.email_key == email_key(email)).scalar_subquery()
+
+
+def _here(query: ListQuery, here: bool) -> list[Condition]:
+    """False is not a filter."""
+    return [rows.state != GONE, rows.seen_on > query.tx.now - HOLDS] if here else []
+
+
+def _mentioned(_query: ListQuery, mentioned: bool) -> list[Condition]:
+    """False is not a filter."""
+    return [rows.mentioned_on.is_not(None)] if mentioned else []
+
+
+PARTICIPANTS = ListSpec(
+    participant,
+    Record(
+        {
+            "contact": Record(CONTACT_REF),
+            "user": Record(user_ref(user)),
+            "state": rows.state,
+            "seen_on": rows.seen_on,
+            "mentioned_on": rows.mentioned_on,
+            "modified_on": rows.modified_on,
+        }
+    ),
+    reversible(rows.modified_on, rows.id),
+    source=participant.join(contact, contact.c.id == rows.contact_id).join(user, user.c.id == rows.user_id),
+    filters={
+        "contact": belongs_to(rows.contact_id, contact),
+        "user": _of_user,
+        "here": _here,
+        "mentioned": _mentioned,
+    },
+)
+
+
+def attend(tx: Transaction, workspace_id: int, contact_id: int, user_id: int, state: str) -> None:
+    """A user looks at a conversation, types in it or leaves it. Who looks at it has seen where they were named. Where
+    the user was before nobody keeps, unless something waits for them there.
+    """
+    mine = (rows.workspace_id == workspace_id) & (rows.user_id == user_id)
+    is_over = (rows.seen_on < tx.now - HOLDS) & rows.mentioned_on.is_(None) & (rows.contact_id != contact_id)
+    tx.execute(delete(participant).where(mine, is_over))
+    values = {"state": state, "seen_on": tx.now, "modified_on": stamped(tx, participant, workspace_id)}
+    seen = {} if state == GONE else {"mentioned_on": None}
+    made = {"workspace_id": workspace_id, "contact_id": contact_id, "user_id": user_id, "mentioned_on": None}
+    key = (rows.workspace_id, rows.contact_id, rows.user_id)
+    added = tx.upsert(participant).values(**made, **values)
+    tx.execute(added.on_conflict_do_update(index_elements=key, set_={**values, **seen}))
+
+
+def mention(tx: Transaction, workspace_id: int, contact_id: int, user_ids: Sequence[int]) -> None:
+    """Users are named in a note on a contact."""
+    if not user_ids:
+        return
+    values = {"mentioned_on": tx.now, "modified_on": stamped(tx, participant, workspace_id)}
+    made = {"workspace_id": workspace_id, "contact_id": contact_id, "state": GONE, "seen_on": tx.now}
+    added = tx.upsert(participant).values([{**made, **values, "user_id": user_id} for user_id in sorted(user_ids)])
+    key = (rows.workspace_id, rows.contact_id, rows.user_id)
+    tx.execute(added.on_conflict_do_update(index_elements=key, set_=values))
+
+
+def find_mentioned(tx: Transaction, workspace_id: int, emails: Sequence[str]) -> list[int]:
+    """The ids of users who can be named. Raises NothingFound for an address that is nobody's here who answers."""
+    wanted = {email_key(email): email for email in emails}
+    if not wanted:
+        return []
+    fits = (membership.c.workspace_id == workspace_id) & membership.c.role.in_(TICKET_ROLES)
+    known = select(user.c.email_key, user.c.id).join(membership, membership.c.user_id == user.c.id)
+    found = dict(tx.execute(known.where(fits, user.c.is_active, user.c.email_key.in_(wanted))).tuples().all())
+    for key, email in wanted.items():
+        if key not in found:
+            raise NothingFound("mentions", email)
+    return sorted(set(found.values()))
