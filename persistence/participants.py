@@ -96,7 +96,8 @@ def find_mentioned(tx: Transaction, workspace_id: int, emails: Sequence[str]) ->
         return []
     fits = (membership.c.workspace_id == workspace_id) & membership.c.role.in_(TICKET_ROLES)
     known = select(user.c.email_key, user.c.id).join(membership, membership.c.user_id == user.c.id)
-    found = dict(tx.execute(known.where(fits, user.c.is_active, user.c.email_key.in_(wanted))).tuples().all())
+    rows_found = tx.execute(known.where(fits, user.c.is_active, user.c.email_key.in_(wanted))).all()
+    found = {row.email_key: int(row.id) for row in rows_found}
     for key, email in wanted.items():
         if key not in found:
             raise NothingFound("mentions", email)

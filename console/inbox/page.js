@@ -1,9 +1,11 @@
 /** The inbox: folders, conversations, and the one that is open. */
 
 import { Icon } from "../parts/icons.js";
+import { Loaded } from "../parts/loaded.js";
 import { useSelection } from "../parts/selection.js";
 import { Empty } from "../parts/small.js";
 import { post } from "../shared/api.js";
+import { mentions } from "../shared/counts.js";
 import { useList } from "../shared/lists.js";
 import { tell } from "../shared/live.js";
 import { account, may } from "../shared/session.js";
@@ -21,6 +23,8 @@ import { Thread } from "./thread.js";
 
 /** Conversations that are asked for together: some screens full. */
 const PAGE = 50;
+
+const loadMentions = () => import("./mentions.js");
 
 /** @param {{place: import("../shared/router.js").Place}} props */
 export default function Inbox({ place }) {
@@ -83,6 +87,7 @@ export default function Inbox({ place }) {
               onInput=${(/** @type {any} */ event) => setTyped(event.target.value)} />
           </div>
         </header>
+        ${mentions.value.size > 0 && html`<${Loaded} load=${loadMentions} isPart query=${query} />`}
         ${selection.chosen.size > 0 && html`<${Bulk} selection=${selection} picked=${shown.filter(({ uuid }) => selection.chosen.has(uuid)).map(severalOf)} isArchived=${folder === "archived"} ...${every} />`}
         <${ConversationList} list=${list} selection=${may("act_on_conversations") ? selection : null} shown=${shown} chosen=${chosen} query=${query} sought=${search} hasFound=${found.items.length > 0}>
           ${search && html`<${FoundMessages} found=${found} search=${search} query=${place.query} />`}

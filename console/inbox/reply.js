@@ -1,6 +1,7 @@
 /** The box in which people write an answer. */
 
 import { Icon } from "../parts/icons.js";
+import { Loaded } from "../parts/loaded.js";
 import { Menu } from "../parts/menu.js";
 import { attempt } from "../parts/notices.js";
 import { newKey, upload } from "../shared/api.js";
@@ -11,8 +12,11 @@ import { html, useEffect, useRef, useState } from "../shared/ui.js";
 import { useKeys } from "./keys.js";
 import { follow, send } from "./outbox.js";
 import { QuickReplies } from "./quick_replies.js";
+import { useRoute } from "./route.js";
 import { besideOf, filledIn, FoundReplies, useSavedReplies } from "./saved_replies.js";
-import { TemplateReply, useRoute } from "./template_reply.js";
+
+/** Most channels never need it. */
+const loadTemplates = () => import("./template_reply.js");
 
 /** What the API takes; characters are counted as it does. */
 const MOST = 4096;
@@ -95,7 +99,7 @@ export function Reply({ contact, person, status, urn, newest, onSent }) {
     void attach(pictures);
   };
   if (status && status !== "active") return html`<p class="reply-closed">${t("reply.closed")}</p>`;
-  if (route?.channel && !route.takes_text) return html`<${TemplateReply} contact=${contact} route=${route} newest=${newest} />`;
+  if (route?.channel && !route.takes_text) return html`<${Loaded} load=${loadTemplates} isPart contact=${contact} route=${route} newest=${newest} />`;
   const { characters, segments } = countSegments(text);
   const isSms = !urn || urn.startsWith("tel:");
   return html`

@@ -2,36 +2,15 @@
 
 import { Icon } from "../parts/icons.js";
 import { NO_TEMPLATE, TemplateFields, filled, isFilled, valuesOf } from "../parts/template_fields.js";
-import { get, newKey } from "../shared/api.js";
-import { useInTurn } from "../shared/changes.js";
+import { newKey } from "../shared/api.js";
 import { t } from "../shared/texts.js";
-import { html, useEffect, useState } from "../shared/ui.js";
+import { html, useState } from "../shared/ui.js";
 import { send } from "./outbox.js";
 
-/** @typedef {import("../shared/contract.js").Found<"contact_routes">} Route */
-
-/** The longest time that a browser's timer takes. */
-const LONGEST_MS = 2 ** 31 - 1;
-
-/**
- * How a message to a contact goes now; asked again with each message and when what it says ends. Null if it is not known.
- * @param {string} contact @param {number} newest the id of the newest message that is known @returns {Route | null}
- */
-export function useRoute(contact, newest) {
-  const [route, setRoute] = useState(/** @type {Route | null} */ (null));
-  const load = useInTurn(() => get("contact_routes", { contact }).then(setRoute, () => setRoute(null)));
-  useEffect(() => void load(), [contact, newest]);
-  const until = route?.takes_text_until;
-  useEffect(() => {
-    if (!until) return;
-    const ends = setTimeout(load, Math.min(Math.max(0, Date.parse(until) - Date.now()) + 1000, LONGEST_MS));
-    return () => clearTimeout(ends);
-  }, [contact, until]);
-  return route;
-}
+/** @typedef {import("./route.js").Route} Route */
 
 /** @param {{contact: string, route: Route, newest: number}} props */
-export function TemplateReply({ contact, route, newest }) {
+export default function TemplateReply({ contact, route, newest }) {
   const [chosen, setChosen] = useState(NO_TEMPLATE);
   const template = route.templates.find(({ uuid }) => uuid === chosen.template);
   const isReady = !!template && isFilled(template, chosen.variables);

@@ -20,6 +20,8 @@ const SELDOM_MS = 120_000;
 const unread = signal(/** @type {ReadonlySet<string>} */ (new Set()));
 const waiting = signal(/** @type {ReadonlySet<string>} */ (new Set()));
 const tickets = signal(/** @type {ReadonlyMap<string, OpenTicket>} */ (new Map()));
+/** The contacts on whom this person was named in a note at which they have not looked, with their names. */
+export const mentions = signal(/** @type {ReadonlyMap<string, string | null>} */ (new Map()));
 /** Whether there are more than one page of each. */
 const more = signal({ unread: false, waiting: false, tickets: false });
 /** @type {Map<string, Last>} */
@@ -61,6 +63,7 @@ export function startCounts() {
   onChange((change) => {
     if (change.kind === "reset") askSoon();
     else if (change.kind === "ticket") keepTicket(change.record);
+    else if (change.kind === "participant") keepMention(change.record);
     else if (change.kind === "mark") keepMark(change.record.uuid, change.record.unread);
     else if (change.kind === "message" && !keepMessage(change.record)) askSoon();
   });
@@ -77,6 +80,7 @@ function forget() {
   lasts = new Map();
   batch(() => {
     unread.value = waiting.value = new Set();
+    mentions.value = new Map();
     tickets.value = new Map();
   });
 }
@@ -85,11 +89,12 @@ async function load() {
   meanwhile = [];
   let newestOn = askedOn;
   try {
-    const [newest, notRead, toAnswer, open] = await Promise.all([
+    const [newest, notRead, toAnswer, open, named] = await Promise.all([
       get("conversations", { page_size: 1, fields: ["last_on"] }),
       get("conversations", { unread: true, fields: ["uuid"] }),
       get("conversations", { folder: "inbox", fields: ["uuid"] }),
       get("tickets", { status: "open", fields: ["uuid", "contact", "assignee"] }),
+      get("participants", { user: account.value?.user.email, mentioned: true, fields: ["contact"] }),
     ]);
     lasts = new Map();
     newestOn = newest.results[0]?.last_on ?? "";
@@ -97,6 +102,7 @@ async function load() {
       unread.value = new Set(notRead.results.map(({ uuid }) => uuid));
       waiting.value = new Set(toAnswer.results.map(({ uuid }) => uuid));
       tickets.value = new Map(open.results.map(({ uuid, contact, assignee }) => [uuid, { contact: contact.uuid, assignee: assignee?.email ?? "" }]));
+      mentions.value = new Map(named.results.map(({ contact }) => [contact.uuid, contact.name]));
       more.value = { unread: !!cursorOf(notRead.next), waiting: !!cursorOf(toAnswer.next), tickets: !!cursorOf(open.next) };
     });
   } finally {
@@ -113,6 +119,15 @@ function keepTicket({ uuid, status, contact, assignee }) {
   if (status === "open") changed.set(uuid, { contact: contact.uuid, assignee: assignee?.email ?? "" });
   else changed.delete(uuid);
   tickets.value = changed;
+}
+
+/** @param {import("./contract.js").Records["participant"]} participant */
+function keepMention({ user, contact, mentioned_on: on }) {
+  if (user.email !== account.value?.user.email || mentions.value.has(contact.uuid) === !!on) return;
+  const changed = new Map(mentions.value);
+  if (on) changed.set(contact.uuid, contact.name);
+  else changed.delete(contact.uuid);
+  mentions.value = changed;
 }
 
 /** @param {string} contact @param {boolean} isUnread */

@@ -11,7 +11,7 @@ import { online } from "../shared/api.js";
 import { link, place } from "../shared/router.js";
 import { account, chooseWorkspace, signOut } from "../shared/session.js";
 import { chooseLanguage, language, LANGUAGES, number, t } from "../shared/texts.js";
-import { counts } from "../shared/counts.js";
+import { counts, mentions } from "../shared/counts.js";
 import { countDrafts, forgetDrafts } from "../shared/drafts.js";
 import { html, useEffect } from "../shared/ui.js";
 import { openPages } from "./pages.js";
@@ -103,9 +103,11 @@ const countText = ({ value, isMore }) => `${number(value)}${isMore ? "+" : ""}`;
 function PageCount({ page }) {
   const { unread, waiting, mine } = counts.value;
   const shown = page === "inbox" ? unread : page === "tickets" ? mine : undefined;
-  if (!shown?.value) return null;
+  const named = page === "inbox" ? mentions.value.size : 0;
+  const mentioned = named > 0 && html`<span class="count" title=${t("mention.count", { count: number(named) })}><span class="hidden">${t("mention.count", { count: number(named) })}</span><span aria-hidden="true">@${number(named)}</span></span>`;
+  if (!shown?.value) return mentioned;
   const said = page === "inbox" ? t("shell.unread_and_waiting", { unread: countText(unread), waiting: countText(waiting) }) : t("shell.my_tickets", { count: countText(mine) });
-  return html`<span class="count" title=${said}><span class="hidden">${said}</span><span aria-hidden="true">${countText(shown)}</span></span>`;
+  return html`${mentioned}<span class="count" title=${said}><span class="hidden">${said}</span><span aria-hidden="true">${countText(shown)}</span></span>`;
 }
 
 function WorkspaceMenu() {

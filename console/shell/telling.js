@@ -3,6 +3,7 @@
 
 import { choices } from "../shared/choices.js";
 import { assigneesOf, onArrival } from "../shared/counts.js";
+import { onChange } from "../shared/live.js";
 import { displayName } from "../shared/names.js";
 import { go, place } from "../shared/router.js";
 import { account } from "../shared/session.js";
@@ -31,6 +32,7 @@ const isLookedAt = (contact) => document.hasFocus() && !document.hidden && place
 export function startTelling() {
   const lead = () => {
     onArrival(tellOf);
+    onChange((change) => change.kind === "participant" && tellOfMention(change.record));
     return new Promise(() => {});
   };
   // Without a secure context there are no locks, and no notifications either.
@@ -40,14 +42,26 @@ export function startTelling() {
 /** @param {import("../shared/counts.js").Message} message */
 function tellOf({ uuid, contact, urn, text }) {
   if (!contact || told.includes(uuid) || !concerns(contact.uuid) || isLookedAt(contact.uuid)) return;
-  told = [...told.slice(-REMEMBERED), uuid];
+  tellOnce(uuid, contact.uuid, displayName(contact.name, urn), text || t("inbox.file"));
+}
+
+/** @param {import("../shared/contract.js").Records["participant"]} participant */
+function tellOfMention({ user, contact, mentioned_on: on }) {
+  const key = `${contact.uuid} ${on}`;
+  if (!on || user.email !== account.value?.user.email || choices.value.told === "none" || told.includes(key) || isLookedAt(contact.uuid)) return;
+  tellOnce(key, contact.uuid, displayName(contact.name, null), t("mention.told"));
+}
+
+/** @param {string} key by which is known of what was told @param {string} contact @param {string} title @param {string} body */
+function tellOnce(key, contact, title, body) {
+  told = [...told.slice(-REMEMBERED), key];
   if (choices.value.sound) sound();
   if (!("Notification" in window) || Notification.permission !== "granted") return;
   // One for each conversation: what comes next takes its place.
-  const shown = new Notification(displayName(contact.name, urn), { body: text || t("inbox.file"), tag: contact.uuid });
+  const shown = new Notification(title, { body, tag: contact });
   shown.onclick = () => {
     window.focus();
-    go(["inbox", contact.uuid]);
+    go(["inbox", contact]);
     shown.close();
   };
 }

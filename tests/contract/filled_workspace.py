@@ -129,6 +129,7 @@ FIXED: Mapping[tuple[str, str], Any] = {
     },
     ("template_translation", "language"): "eng",
     ("template_translation", "locale"): "eng",
+    ("participant", "state"): "gone",
     ("template_translation", "status"): "approved",
     ("classifier", "type"): "wit",
     ("ticketer", "type"): "internal",

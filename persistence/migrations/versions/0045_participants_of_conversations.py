@@ -8,8 +8,8 @@ from alembic import op
 
 from persistence.migrations import keys
 
-revision = "0044"
-down_revision = "0043"
+revision = "0045"
+down_revision = "0044"
 works_for = "0001"
 branch_labels = None
 depends_on = None
