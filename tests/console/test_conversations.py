@@ -11,7 +11,7 @@ from zlib import compress, crc32
 
 import pytest
 import requests
-from playwright.sync_api import APIResponse, Browser, BrowserContext, FilePayload, Locator, Page, Route, expect
+from playwright.sync_api import APIResponse, BrowserContext, FilePayload, Locator, Page, Route, expect
 from sqlalchemy import update
 
 from flows.urns import Urn
@@ -576,32 +576,31 @@ def test_beside_a_conversation_a_contact_is_named_a_ticket_taken_and_a_note_writ
 
 
 def test_two_people_in_one_conversation_see_each_other_and_who_is_named_in_a_note_is_told(
-    browser: Browser, somebody: BrowserContext, clinic: Clinic
+    somebody: BrowserContext, somebody_else: BrowserContext, clinic: Clinic
 ) -> None:
     contact = clinic.service.post(CONTACTS, {"name": "Seen By Two", "urns": ["tel:+250788000962"]})["uuid"]
     page = sign_in(somebody, clinic, "editor", place=f"inbox/{contact}")
-    with browser.new_context(viewport=WIDE, locale="en-GB") as context:  # type: ignore[arg-type]
-        other = sign_in(context, clinic, "agent", place=f"inbox/{contact}")
-        expect(other.locator(".presence")).to_have_text("Also here: Joel Editor")
-        expect(page.locator(".presence")).to_have_text("Also here: Joel Agent")
-        other.get_by_label("Write an answer").press_sequentially("I take it")
-        expect(page.locator(".presence")).to_have_text("Typing: Joel Agent")
-        open_page(other, clinic, "contacts")
-        expect(page.locator(".presence")).to_have_text("")
+    other = sign_in(somebody_else, clinic, "agent", place=f"inbox/{contact}")
+    expect(other.locator(".presence")).to_have_text("Also here: Joel Editor")
+    expect(page.locator(".presence")).to_have_text("Also here: Joel Agent")
+    other.get_by_label("Write an answer").press_sequentially("I take it")
+    expect(page.locator(".presence")).to_have_text("Typing: Joel Agent")
+    open_page(other, clinic, "contacts")
+    expect(page.locator(".presence")).to_have_text("")
 
-        note = page.get_by_label("Write a note")
-        note.press_sequentially("Ask @joel ag")
-        expect(page.get_by_role("option")).to_have_text(["Joel Agent"])
-        assert findings(page, "a colleague to name", walks=False) == []
-        note.press("Enter")
-        expect(note).to_have_value("Ask @Joel Agent ")
-        note.press("Enter")
-        expect(page.locator(".panel-notes")).to_contain_text("Ask @Joel Agent")
-        told = other.locator(".navigation .count", has_text="@1")
-        expect(told).to_have_count(1)
-        other.reload()
-        expect(told).to_have_count(1)
-        open_page(other, clinic, "inbox")
-        other.get_by_role("region", name="You are mentioned").get_by_role("link", name="Seen By Two").click()
-        expect(other.locator(".panel-notes")).to_contain_text("Ask @Joel Agent")
-        expect(told).to_have_count(0)
+    note = page.get_by_label("Write a note")
+    note.press_sequentially("Ask @joel ag")
+    expect(page.get_by_role("option")).to_have_text(["Joel Agent"])
+    assert findings(page, "a colleague to name", walks=False) == []
+    note.press("Enter")
+    expect(note).to_have_value("Ask @Joel Agent ")
+    note.press("Enter")
+    expect(page.locator(".panel-notes")).to_contain_text("Ask @Joel Agent")
+    told = other.locator(".navigation .count", has_text="@1")
+    expect(told).to_have_count(1)
+    other.reload()
+    expect(told).to_have_count(1)
+    open_page(other, clinic, "inbox")
+    other.get_by_role("region", name="You are mentioned").get_by_role("link", name="Seen By Two").click()
+    expect(other.locator(".panel-notes")).to_contain_text("Ask @Joel Agent")
+    expect(told).to_have_count(0)
