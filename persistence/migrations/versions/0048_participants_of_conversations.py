@@ -8,8 +8,8 @@ from alembic import op
 
 from persistence.migrations import keys
 
-revision = "0046"
-down_revision = "0045"
+revision = "0048"
+down_revision = "0047"
 works_for = "0001"
 branch_labels = None
 depends_on = None
