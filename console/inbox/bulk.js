@@ -53,7 +53,7 @@ const MOST = 5000;
  * @param {(record: import("../shared/contract.js").Listed<N>) => Several} several @param {boolean} isAsked
  * @returns {{matching: (() => Promise<Several[]>) | null, total: string}}
  */
-export function useMatching(name, filters, several, isAsked) {
+function useMatching(name, filters, several, isAsked) {
   const key = JSON.stringify(filters);
   const [found, setFound] = useState({ key: "", count: 0 });
   useEffect(() => {
@@ -104,10 +104,11 @@ const labelling = (label) => ({
 });
 
 /**
- * @param {{selection: Selection, picked: Several[], matching: (() => Promise<Several[]>) | null, total: string, isTickets?: boolean, isClosed?: boolean, isArchived?: boolean}} props
- *   `matching` reads all that match, of which `total` tells the number, where more do than are loaded
+ * @param {{selection: Selection, picked: Several[], filters: any, several: (record: any) => Several, hasMore: boolean, isTickets?: boolean, isClosed?: boolean, isArchived?: boolean}} props
+ *   `filters` are those of the list, `several` what matters here of its records; it `hasMore` than are loaded
  */
-export function Bulk({ selection, picked, matching, total, isTickets = false, isClosed = false, isArchived = false }) {
+export default function Bulk({ selection, picked, filters, several, hasMore, isTickets = false, isClosed = false, isArchived = false }) {
+  const { matching, total } = useMatching(isTickets ? "tickets" : "conversations", filters, several, selection.isAll && hasMore);
   const [isEvery, setEvery] = useState(false);
   const [labels, setLabels] = useState(false);
   const users = useAll(may("act_on_tickets") ? "users" : null).filter(({ role }) => role !== "viewer" && role !== "surveyor");

@@ -13,7 +13,6 @@ import { go, link } from "../shared/router.js";
 import { useTypedSearch } from "../shared/search.js";
 import { t } from "../shared/texts.js";
 import { html, useEffect, useMemo, useRef, useState } from "../shared/ui.js";
-import { Bulk, useMatching } from "./bulk.js";
 import { ConversationList } from "./conversation_list.js";
 import { ALL, folderShown, Folders, MINE, UNREAD } from "./folders.js";
 import { FoundMessages, useFoundMessages } from "./found_messages.js";
@@ -24,6 +23,7 @@ import { Thread } from "./thread.js";
 /** Conversations that are asked for together: some screens full. */
 const PAGE = 50;
 
+const loadBulk = () => import("./bulk.js");
 const loadMentions = () => import("./mentions.js");
 
 /** @param {{place: import("../shared/router.js").Place}} props */
@@ -46,7 +46,6 @@ export default function Inbox({ place }) {
   const found = useFoundMessages(search);
   useLiveRows(list, filters);
   const selection = useSelection(shown.map(({ uuid }) => uuid), may("act_on_conversations"));
-  const every = useMatching("conversations", filters, severalOf, selection.isAll && list.hasMore);
 
   // A conversation that is not in the list is one that somebody was led to: it may be unread.
   const unread = chosen ? (shown.find(({ contact }) => contact.uuid === chosen)?.unread_count ?? 1) : 0;
@@ -88,7 +87,7 @@ export default function Inbox({ place }) {
           </div>
         </header>
         ${mentions.value.size > 0 && html`<${Loaded} load=${loadMentions} isPart query=${query} />`}
-        ${selection.chosen.size > 0 && html`<${Bulk} selection=${selection} picked=${shown.filter(({ uuid }) => selection.chosen.has(uuid)).map(severalOf)} isArchived=${folder === "archived"} ...${every} />`}
+        ${selection.chosen.size > 0 && html`<${Loaded} load=${loadBulk} isPart filters=${filters} several=${severalOf} hasMore=${list.hasMore} selection=${selection} picked=${shown.filter(({ uuid }) => selection.chosen.has(uuid)).map(severalOf)} isArchived=${folder === "archived"} />`}
         <${ConversationList} list=${list} selection=${may("act_on_conversations") ? selection : null} shown=${shown} chosen=${chosen} query=${query} sought=${search} hasFound=${found.items.length > 0}>
           ${search && html`<${FoundMessages} found=${found} search=${search} query=${place.query} />`}
         <//>

@@ -1,9 +1,9 @@
 /** Tickets: conversations that wait for a person, by topic and assignee. */
 
-import { Bulk, useMatching } from "../inbox/bulk.js";
 import { useKeys } from "../inbox/keys.js";
 import { Thread } from "../inbox/thread.js";
 import { Icon } from "../parts/icons.js";
+import { Loaded } from "../parts/loaded.js";
 import { Rows } from "../parts/rows.js";
 import { RowBox, useSelection } from "../parts/selection.js";
 import { Avatar, Badge, Empty, ListEnd } from "../parts/small.js";
@@ -22,6 +22,7 @@ import { TicketFigures } from "./figures.js";
 
 /** Tickets that are asked for together: some screens full. */
 const PAGE = 50;
+const loadBulk = () => import("../inbox/bulk.js");
 
 /** @type {[string, import("../shared/texts.js").Key][]} */
 const VIEWS = [
@@ -49,7 +50,6 @@ function TicketList({ place }) {
   const refresh = () => (list.refresh(), refreshOpened());
   useChanges(["ticket"], refresh);
   const selection = useSelection(shown.map(({ uuid }) => uuid), may("act_on_tickets"));
-  const every = useMatching("tickets", filters, severalOf, selection.isAll && list.hasMore);
   const lastAt = useRef(0);
   const at = shown.findIndex(({ uuid }) => uuid === chosen);
   if (at >= 0) lastAt.current = at;
@@ -75,7 +75,7 @@ function TicketList({ place }) {
             ${VIEWS.map(([name, text]) => html`<a key=${name} href=${link(["tickets"], { view: name, topic })} aria-current=${name === view ? "true" : undefined}>${t(text)}</a>`)}
           </nav>
         </header>
-        ${selection.chosen.size > 0 && html`<${Bulk} isTickets isClosed=${view === "closed"} selection=${selection} picked=${shown.filter(({ uuid }) => selection.chosen.has(uuid)).map(severalOf)} ...${every} />`}
+        ${selection.chosen.size > 0 && html`<${Loaded} load=${loadBulk} isPart filters=${filters} several=${severalOf} hasMore=${list.hasMore} isTickets isClosed=${view === "closed"} selection=${selection} picked=${shown.filter(({ uuid }) => selection.chosen.has(uuid)).map(severalOf)} />`}
         <div class="side-list">
           ${shown.length === 0 && !list.loading && !list.hasMore && !list.problem && html`<${Empty} icon="ticket" title=${t("tickets.empty")} text=${t("tickets.empty_text")}>
             ${may("write_definitions") && html`<a class="button" href=${link(["flows", "templates", "help"])}>${t("templates.from")}</a>`}<//>`}
