@@ -18,11 +18,11 @@ import { ALL, folderShown, Folders, MINE, UNREAD } from "./folders.js";
 import { FoundMessages, useFoundMessages } from "./found_messages.js";
 import { useKeys } from "./keys.js";
 import { useLiveRows } from "./live_rows.js";
-import { Thread } from "./thread.js";
 
 /** Conversations that are asked for together: some screens full. */
 const PAGE = 50;
 
+const loadThread = () => import("./thread.js");
 const loadBulk = () => import("./bulk.js");
 const loadMentions = () => import("./mentions.js");
 
@@ -45,6 +45,8 @@ export default function Inbox({ place }) {
   const shown = list.items;
   const found = useFoundMessages(search);
   useLiveRows(list, filters);
+  // Before somebody opens a conversation, and after the list is asked for.
+  useEffect(() => void loadThread().catch(() => {}), []);
   const selection = useSelection(shown.map(({ uuid }) => uuid), may("act_on_conversations"));
 
   // A conversation that is not in the list is one that somebody was led to: it may be unread.
@@ -93,7 +95,7 @@ export default function Inbox({ place }) {
         <//>
       </section>
       ${chosen
-        ? html`<${Thread} key=${chosen} contact=${chosen} sought=${message} soughtOn=${on} unread=${began.contact === chosen ? began.unread : 0} back=${link(["inbox"], query)} />`
+        ? html`<${Loaded} load=${loadThread} isPart contact=${chosen} sought=${message} soughtOn=${on} unread=${began.contact === chosen ? began.unread : 0} back=${link(["inbox"], query)} />`
         : html`<section class="thread none"><${Empty} icon="inbox" title=${t("inbox.choose")} text=${t("inbox.choose_text")} /></section>`}
     </main>
   `;

@@ -225,3 +225,6 @@ const isTogether = (first, second) =>
 
 /** Whether a person wrote it, and no flow and no broadcast. @param {Item} item */
 const isReply = ({ message }) => message?.direction === "out" && !message.flow && message.broadcast === null;
+
+/** One conversation after another: each begins anew. @param {Parameters<typeof Thread>[0]} props */
+export default (props) => html`<${Thread} key=${props.contact} ...${props} />`;
