@@ -50,7 +50,8 @@ export function Reply({ contact, person, status, urn, newest, onSent }) {
       keepDraft(`reply.${contact}`, changed.text || changed.files.length || changed.choices ? changed : null);
       return changed;
     });
-  const write = (/** @type {string} */ value) => change(() => ({ text: value }));
+  // What goes with a saved reply goes with its text.
+  const write = (/** @type {string} */ value) => change((old) => ({ text: value, beside: value.trim() ? old.beside : null }));
   const [saved, found] = useSavedReplies(text, (chosen) => {
     const written = inserted(area.current, filledIn(chosen.text, person));
     change((old) => ({ text: written, beside: besideOf(chosen) ?? old.beside }));
