@@ -92,7 +92,8 @@ def compare(flow: Flow, language: str, given: Sequence[Row]) -> list[Change]:
     for row in given:
         mine = known.get(row.key)
         before = mine.translation if mine else ""
-        if not row.translation.strip() or row.translation == before:
+        # Cells of spreadsheets lose the space at their ends.
+        if not row.translation.strip() or row.translation in (before, before.strip()):
             continue
         problem = UNKNOWN if mine is None else FUZZY if row.is_fuzzy else ""
         if mine is not None and not problem:
@@ -108,7 +109,8 @@ def apply_changes(flow: Flow, language: str, changes: Sequence[Change]) -> dict[
     """
     definition: dict[str, Any] = deepcopy(dict(flow.raw))
     own = {(each.uuid, each.name): each.texts for each in _list_properties(flow)}
-    items = definition.setdefault("localization", {}).setdefault(language, {})
+    localization = definition["localization"] = _as_object(definition.get("localization"))
+    items = localization[language] = _as_object(localization.get(language))
     for change in changes:
         if change.problem:
             continue
@@ -116,9 +118,14 @@ def apply_changes(flow: Flow, language: str, changes: Sequence[Change]) -> dict[
         base, said = own[uuid, name], _read_item(items, uuid, name)
         whole = [said[at] if at < len(said) and said[at] else text for at, text in enumerate(base)]
         whole[int(place)] = change.row.translation
-        items.setdefault(uuid, {})[name] = whole
+        items[uuid] = {**_as_object(items.get(uuid)), name: whole}
     load(definition)
     return definition
+
+
+def _as_object(value: object) -> dict[str, Any]:
+    """What is no object in a definition is never read: it gives way."""
+    return dict(value) if isinstance(value, Mapping) else {}
 
 
 def _read_item(items: Mapping[str, Any], uuid: str, name: str) -> list[str]:

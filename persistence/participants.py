@@ -6,11 +6,11 @@ them.
 from collections.abc import Sequence
 from datetime import timedelta
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, select, update
 
 from persistence.accounts.accounts import email_key
 from persistence.database import Transaction
-from persistence.errors import NothingFound
+from persistence.errors import LostRace, NothingFound
 from persistence.lists import Condition, ListQuery, ListSpec, belongs_to, reversible
 from persistence.records import Record
 from persistence.stamps import stamped
@@ -65,8 +65,12 @@ PARTICIPANTS = ListSpec(
 
 def attend(tx: Transaction, workspace_id: int, contact_id: int, user_id: int, state: str) -> None:
     """A user looks at a conversation, types in it or leaves it. Who looks at it has seen where they were named. Where
-    the user was before nobody keeps, unless something waits for them there.
+    the user was before nobody keeps, unless something waits for them there. Raises LostRace if the contact was deleted
+    since the caller found it; who answers or changes it does not wait for this, and no worker passes it over.
     """
+    person = (contact.c.workspace_id == workspace_id) & (contact.c.id == contact_id) & ~contact.c.is_deleted
+    if tx.execute(select(contact.c.id).where(person).with_for_update(read=True, key_share=True)).first() is None:
+        raise LostRace
     mine = (rows.workspace_id == workspace_id) & (rows.user_id == user_id)
     is_over = (rows.seen_on < tx.now - HOLDS) & rows.mentioned_on.is_(None) & (rows.contact_id != contact_id)
     tx.execute(delete(participant).where(mine, is_over))
@@ -87,6 +91,17 @@ def mention(tx: Transaction, workspace_id: int, contact_id: int, user_ids: Seque
     added = tx.upsert(participant).values([{**made, **values, "user_id": user_id} for user_id in sorted(user_ids)])
     key = (rows.workspace_id, rows.contact_id, rows.user_id)
     tx.execute(added.on_conflict_do_update(index_elements=key, set_=values))
+
+
+def join_mentions(tx: Transaction, workspace_id: int, kept_id: int, other_id: int) -> None:
+    """Who takes part in both of two contacts that become one is told of what waits at the other."""
+    other = participant.alias("other")
+    of_other = (other.c.workspace_id == workspace_id) & (other.c.contact_id == other_id)
+    theirs = of_other & (other.c.user_id == rows.user_id)
+    named = select(other.c.mentioned_on).where(theirs).correlate(participant).scalar_subquery()
+    mine = (rows.workspace_id == workspace_id) & (rows.contact_id == kept_id) & rows.mentioned_on.is_(None)
+    values = {"mentioned_on": named, "modified_on": stamped(tx, participant, workspace_id)}
+    tx.execute(update(participant).where(mine, named.is_not(None)).values(values))
 
 
 def find_mentioned(tx: Transaction, workspace_id: int, emails: Sequence[str]) -> list[int]:

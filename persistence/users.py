@@ -180,8 +180,9 @@ def remove_member(tx: Transaction, workspace_id: int, email: str, by_user_id: in
     _check_another_administrator(tx, workspace_id, user_id, email)
     living = (token.c.workspace_id == workspace_id) & (token.c.user_id == user_id) & token.c.revoked_on.is_(None)
     tx.execute(update(token).where(living).values(revoked_on=tx.now))
-    leave_team(tx, workspace_id, user_id)
+    # In this order, in which tickets are assigned in turn: they hold the role before the place in the team.
     tx.execute(delete(membership).where(_membership_of(workspace_id, user_id)))
+    leave_team(tx, workspace_id, user_id)
     unassign_stranded(tx, workspace_id, user_id, by_user_id)
     tx.execute(delete(participant).where(participant.c.workspace_id == workspace_id, participant.c.user_id == user_id))
 

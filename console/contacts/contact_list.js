@@ -123,9 +123,6 @@ export function ContactList({ list, groups, fields, columns, isFiltered, order, 
   `;
 }
 
-/** What takes back what is done with chosen contacts. @type {Partial<Record<Action, Action>>} */
-const INVERSES = { unblock: "block", archive_messages: "restore_messages", restore_messages: "archive_messages" };
-
 /** @param {{picked: Contact[], groups: Group[], total: Total, who: Who | null, onEveryone: (() => void) | null, onBegun: (uuid: string) => void, onDone: (left: Contact[]) => void}} props
  * `who` are all that match, instead of those that are picked; `onEveryone` changes between both */
 function Bulk({ picked, groups, total, who, onEveryone, onBegun, onDone }) {
@@ -143,9 +140,11 @@ function Bulk({ picked, groups, total, who, onEveryone, onBegun, onDone }) {
     confirmFirst({ title, text: t("contacts.everyone_text", { count }), submit: title, onYes: act(title, action) });
   const now = (/** @type {string} */ title, /** @type {Action} */ action) =>
     who ? asked(title, action) : attempt(async () => (await act(title, action)()) && notify(t("contacts.done"), false, undoOf(action)));
+  // Only who was blocked is blocked again: a block takes contacts out of their groups. What archives or brings back messages does so with all of
+  // a contact, also with those that were there before, so nothing takes it back.
   const undoOf = (/** @type {Action} */ action) => {
-    const [contacts, inverse] = [picked.map(({ uuid }) => uuid), INVERSES[action]];
-    return inverse && (() => post("contact_actions", { contacts, action: inverse }));
+    const contacts = picked.filter(({ blocked }) => blocked).map(({ uuid }) => uuid);
+    return action === "unblock" && contacts.length > 0 ? () => post("contact_actions", { contacts, action: "block" }) : undefined;
   };
   const remove = { title: t("contacts.delete_chosen", { count }), text: t("contacts.delete_text"), submit: t("act.delete"), onYes: act(t("act.delete"), "delete") };
   const block = { title: t("contacts.block_chosen", { count }), text: t("contact.block_text"), submit: t("contact.block"), onYes: act(t("contact.block"), "block") };

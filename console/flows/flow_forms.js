@@ -26,7 +26,8 @@ export function flowItems({ flow, onAsk, onChange }) {
   const act = async (/** @type {"archive" | "restore"} */ action) => {
     const done = t(action === "archive" ? "flows.is_archived" : "flows.is_restored");
     const turn = (/** @type {"archive" | "restore"} */ deed) => post("flow_actions", { flows: [flow.uuid], action: deed }).then(onChange);
-    await attempt(() => turn(action), done, () => turn(action === "archive" ? "restore" : "archive"));
+    // Its triggers stay archived when it is restored, and contacts are out of it: nothing takes that back.
+    await attempt(() => turn(action), done, action === "restore" ? () => turn("archive") : undefined);
   };
   const save = () =>
     attempt(async () => {

@@ -2,7 +2,7 @@
 
 import { confirmFirst, FormDialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
-import { Loaded } from "../parts/loaded.js";
+import { LoadedDialog } from "../parts/loaded.js";
 import { Menu } from "../parts/menu.js";
 import { attempt } from "../parts/notices.js";
 import { Field } from "../parts/small.js";
@@ -76,8 +76,8 @@ export function Actions({ contact, messages, back, refresh }) {
       ${can && html`<button type="button" class="quiet icon-only only-large" aria-label=${archiveText} title=${archiveText} onClick=${archive}><${Icon} name=${archiveIcon} /></button>`}
       <${Menu} label=${t("act.more_actions")} items=${items} />
     </div>
-    ${dialog === "label" && latest && html`<${Loaded} load=${loadLabels} isPart messages=${[latest]} onClose=${close} onUndone=${refresh} />`}
-    ${dialog === "ticket" && contact && html`<${Loaded} load=${loadTicket} isPart contact=${contact.uuid} onClose=${close} />`}
+    ${dialog === "label" && latest && html`<${LoadedDialog} load=${loadLabels} messages=${[latest]} onClose=${close} onUndone=${refresh} />`}
+    ${dialog === "ticket" && contact && html`<${LoadedDialog} load=${loadTicket} contact=${contact.uuid} onClose=${close} />`}
     ${dialog === "flow" && contact && html`<${FlowDialog} contact=${contact} onClose=${close} />`}
   `;
 }

@@ -3,7 +3,7 @@
 import { confirmFirst } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
 import { Linked } from "../parts/linked.js";
-import { Loaded } from "../parts/loaded.js";
+import { LoadedDialog } from "../parts/loaded.js";
 import { Menu } from "../parts/menu.js";
 import { attempt } from "../parts/notices.js";
 import { post } from "../shared/api.js";
@@ -58,7 +58,7 @@ export function Bubble({ message, reason, refresh, follows = false, isFollowed =
         ${!isOut && may("act_on_messages") && message.visibility !== "deleted" &&
         html`<${Menu} label=${t("message.actions")} items=${actions(message, refresh, () => setLabels(true))} className="quiet tiny" />`}
       </p>
-      ${labels && html`<${Loaded} load=${loadLabels} isPart messages=${[message]} onClose=${() => (setLabels(false), refresh())} onUndone=${refresh} />`}
+      ${labels && html`<${LoadedDialog} load=${loadLabels} messages=${[message]} onClose=${() => (setLabels(false), refresh())} onUndone=${refresh} />`}
     </li>
   `;
 }

@@ -3,7 +3,7 @@
 
 import { get } from "../shared/api.js";
 import { useChanges } from "../shared/changes.js";
-import { useRef } from "../shared/ui.js";
+import { useEffect, useRef } from "../shared/ui.js";
 
 /**
  * @typedef {import("./conversation_list.js").Conversation} Conversation
@@ -68,9 +68,10 @@ function belongs({ last_message: last, unread_count: unread, ticket }, { folder,
   return !assignee || ticket?.assignee?.email === assignee;
 }
 
-/** Whether a conversation that is not in a list can belong to it after this. @param {Told} told @param {Filters} filters */
-function mayEnter(told, { folder, unread, assignee }) {
-  if ("direction" in told) return !assignee && (unread ? folderOf(told) === "inbox" : !folder || folderOf(told) === folder);
+/** Whether a conversation that is not in a list can belong to it after this. @param {Told} told @param {Filters} filters
+ * @param {boolean} hasMore whether it may stand on a page that is not loaded */
+function mayEnter(told, { folder, unread, assignee }, hasMore) {
+  if ("direction" in told) return (!assignee || hasMore) && (unread ? folderOf(told) === "inbox" : !folder || folderOf(told) === folder);
   if ("topic" in told) return !!assignee && told.status === "open" && told.assignee?.email === assignee;
   return !!unread && told.unread;
 }
@@ -82,9 +83,17 @@ function mayEnter(told, { folder, unread, assignee }) {
 export function useLiveRows(list, filters) {
   const present = useRef({ list, filters });
   present.current = { list, filters };
+  const isMissed = useRef(false);
+  useEffect(() => {
+    // The page that has come may have been made before what was told meanwhile.
+    if (list.loading || !isMissed.current) return;
+    isMissed.current = false;
+    list.refresh();
+  }, [list.loading]);
   useChanges(["message", "ticket", "mark"], async (records) => {
     if (!records) return list.refresh();
     const { list: shown, filters: asked } = present.current;
+    isMissed.current ||= shown.loading;
     const rows = new Map(shown.items.map((row) => [row.uuid, row]));
     /** @type {Set<string>} */
     const unknown = new Set();
@@ -94,7 +103,7 @@ export function useLiveRows(list, filters) {
       const row = rows.get(contact);
       const after = row && withTold(row, told);
       if (after) rows.set(contact, after);
-      else if (row || (mayEnter(told, asked) && !("created_on" in told && told.created_on < oldest))) unknown.add(contact);
+      else if (row || (mayEnter(told, asked, shown.hasMore) && !("created_on" in told && told.created_on < oldest))) unknown.add(contact);
     }
     if (unknown.size > MOST_ROWS) return shown.refresh();
     const pages = await Promise.all([...unknown].map((contact) => get("conversations", { ...asked, contact }))).catch(() => null);

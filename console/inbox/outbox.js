@@ -2,10 +2,11 @@
  *  network is lost; each has a key, so that none is sent twice. A reply remembers the newest message that was known before
  *  it: until the service has answered, a later one may be this reply, so the conversation does not show it yet. */
 
-import { NotReached, post, Refused } from "../shared/api.js";
+import { newKey, NotReached, post, Refused } from "../shared/api.js";
 import { explain } from "../shared/explain.js";
 import { keepDraft, loadDraft } from "../shared/drafts.js";
 import { phase } from "../shared/session.js";
+import { t } from "../shared/texts.js";
 import { computed, signal } from "../shared/ui.js";
 
 /**
@@ -90,6 +91,12 @@ function tellProblem(contact, key, problem) {
   change(contact, (messages) => messages.map((message) => (message.key === key ? { ...message, problem } : message)));
 }
 
+/** The saved reply is gone, and with it what was to be done besides: whoever sends it again sends the text. @param {string} contact @param {Outgoing} message */
+function onlyText(contact, { key, saved_reply: _, ...rest }) {
+  const plain = { ...rest, key: newKey(), problem: t("reply.deeds_gone") };
+  change(contact, (messages) => messages.map((each) => (each.key === key ? plain : each)));
+}
+
 /** @param {string} contact */
 const loadKept = (contact) => loadDraft(`out.${contact}`, /** @type {Outgoing[]} */ ([]));
 
@@ -116,6 +123,7 @@ async function run(contact) {
       // It was not refused: whoever signs in again sends it.
       if (error instanceof Refused && error.status === 401) break;
       if (error instanceof NotReached) await new Promise((again) => setTimeout(again, AGAIN_MS));
+      else if (message.saved_reply && error instanceof Refused && error.fields.saved_reply) onlyText(contact, message);
       else tellProblem(contact, message.key, explain(error));
     }
   }

@@ -49,8 +49,9 @@ export default function Inbox({ place }) {
   useEffect(() => void loadThread().catch(() => {}), []);
   const selection = useSelection(shown.map(({ uuid }) => uuid), may("act_on_conversations"));
 
-  // A conversation that is not in the list is one that somebody was led to: it may be unread.
-  const unread = chosen ? (shown.find(({ contact }) => contact.uuid === chosen)?.unread_count ?? 1) : 0;
+  // A conversation that is not in the list is one that somebody was led to, or that was answered: it may be unread. No number is the same as this
+  // one, so that it is read again when it comes back to the list.
+  const unread = chosen ? (shown.find(({ contact }) => contact.uuid === chosen)?.unread_count ?? Infinity) : 0;
   const isSeen = useSeen();
   const [began, setBegan] = useState({ contact: "", unread: 0 });
   const wasHidden = useRef(false);
@@ -104,7 +105,7 @@ export default function Inbox({ place }) {
 /** @param {import("./conversation_list.js").Conversation} conversation @returns {import("./bulk.js").Several} */
 function severalOf({ uuid, contact, urn, ticket, unread_count: unread, last_message: last }) {
   const message = last.direction === "in" && last.visibility !== "deleted" ? { id: last.id, labels: last.labels.map(({ name }) => name ?? "") } : null;
-  return { uuid, name: contact.name, urns: urn ? [urn] : [], contact: uuid, ticket: ticket?.uuid ?? "", assignee: ticket?.assignee?.email ?? null, unread, message };
+  return { uuid, name: contact.name, urns: urn ? [urn] : [], contact: uuid, ticket: ticket?.uuid ?? "", assignee: ticket?.assignee?.email ?? null, unread, archived: last.visibility === "archived", message };
 }
 
 /** Whether somebody can see the page. */

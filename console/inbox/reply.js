@@ -50,16 +50,15 @@ export function Reply({ contact, person, status, urn, newest, onSent }) {
       keepDraft(`reply.${contact}`, changed.text || changed.files.length || changed.choices ? changed : null);
       return changed;
     });
-  // What goes with a saved reply goes with its text.
-  const write = (/** @type {string} */ value) => change((old) => ({ text: value, beside: value.trim() ? old.beside : null }));
-  const [saved, found] = useSavedReplies(text, (chosen) => {
-    const written = inserted(area.current, filledIn(chosen.text, person));
+  const write = (/** @type {string} */ value) => change((old) => ({ text: value, beside: isAnew(old.text, value) ? null : old.beside }));
+  const [saved, found, fields] = useSavedReplies(text, (chosen) => {
+    const written = inserted(area.current, filledIn(chosen.text, person, fields));
     change((old) => ({ text: written, beside: besideOf(chosen) ?? old.beside }));
   });
   const [foundAt, setFoundAt] = useState(0);
   const at = Math.min(foundAt, (found?.length ?? 1) - 1);
   const take = (/** @type {import("./saved_replies.js").SavedReply} */ reply) => {
-    change(() => ({ text: filledIn(reply.text, person), beside: besideOf(reply) }));
+    change(() => ({ text: filledIn(reply.text, person, fields), beside: besideOf(reply) }));
     setFoundAt(0);
     area.current?.focus();
   };
@@ -139,6 +138,9 @@ export function Reply({ contact, person, status, urn, newest, onSent }) {
     </form>
   `;
 }
+
+/** Whether another text was begun in place of one: neither its first nor its last character stands. @param {string} before @param {string} now */
+const isAnew = (before, now) => before[0] !== now[0] && before.at(-1) !== now.at(-1);
 
 /** What is written, with a text at the cursor. @param {HTMLTextAreaElement | null} area @param {string} text */
 function inserted(area, text) {

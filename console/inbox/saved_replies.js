@@ -2,13 +2,15 @@
 
 import { attempt } from "../parts/notices.js";
 import { post, remove } from "../shared/api.js";
-import { loadAll } from "../shared/lists.js";
+import { fieldText } from "../shared/field_values.js";
+import { loadAll, useAll } from "../shared/lists.js";
 import { folded } from "../shared/marked.js";
 import { may } from "../shared/session.js";
 import { t } from "../shared/texts.js";
 import { html, useEffect, useState } from "../shared/ui.js";
 
 /** @typedef {import("../shared/contract.js").Listed<"saved_replies">} SavedReply */
+/** @typedef {import("../shared/contract.js").Listed<"fields">} FieldRecord */
 
 const NAME_LENGTH = 48;
 const MOST_FOUND = 6;
@@ -16,23 +18,28 @@ const MOST_FOUND = 6;
 /** What a saved text may say of the contact, as expressions of flows do. */
 const VARIABLE = /@contact\.(first_name|name|fields\.[a-z0-9_]+)/g;
 
-/** A saved text with what is known of the contact; what is not known stays to be filled in. @param {string} text @param {import("./thread.js").Contact | undefined} contact */
-export const filledIn = (text, contact) =>
+/** A saved text with what is known of the contact; what is not known stays to be filled in. @param {string} text @param {import("./thread.js").Contact | undefined} contact
+ * @param {FieldRecord[]} fields those of the workspace: a date is written as people read it */
+export const filledIn = (text, contact, fields) =>
   text.replace(VARIABLE, (whole, name) => {
-    if (name.startsWith("fields.")) return contact?.fields[name.slice("fields.".length)] || whole;
+    if (name.startsWith("fields.")) {
+      const key = name.slice("fields.".length);
+      return fieldText(contact?.fields[key], fields.find((each) => each.key === key)?.type ?? "text") || whole;
+    }
     return (name === "name" ? contact?.name : contact?.name?.trim().split(/\s+/)[0]) || whole;
   });
 
 /**
- * The entries of the menu of saved texts, and those that have what is written after a slash, or null if none is sought.
+ * The entries of the menu of saved texts, those that have what is written after a slash, or null if none is sought, and the fields that they name.
  * @param {string} text what is written at present
  * @param {(reply: SavedReply) => void} use
- * @returns {[(import("../parts/menu.js").Item | null)[], SavedReply[] | null]}
+ * @returns {[(import("../parts/menu.js").Item | null)[], SavedReply[] | null, FieldRecord[]]}
  */
 export function useSavedReplies(text, use) {
   const [saved, setSaved] = useState(/** @type {SavedReply[]} */ ([]));
   const load = () => loadAll("saved_replies").then(setSaved, () => {});
   useEffect(() => void load(), []);
+  const fields = useAll(saved.some((reply) => reply.text.includes("@contact.fields.")) ? "fields" : null);
   const present = text.trim();
   const same = saved.find((reply) => reply.text === present);
   const keep = async (/** @type {{name: string, text: string, label?: string | null, closes_ticket?: boolean}} */ reply) => {
@@ -55,7 +62,7 @@ export function useSavedReplies(text, use) {
     same && may("write_saved_reply") ? { text: t("reply.forget"), icon: "trash", onPick: () => forget(same) } : null,
     !saved.length && !present ? { text: t("reply.saved_empty"), icon: "info", onPick: () => {} } : null,
   ];
-  return [entries, found && found.length > 0 ? found : null];
+  return [entries, found && found.length > 0 ? found : null, fields];
 }
 
 /** What is done when a saved reply is sent, in words, or "". @param {SavedReply} reply */

@@ -49,7 +49,7 @@ export function Thread({ contact, back, ticket = "", sought = "", soughtOn = "",
   const urn = person.contact?.urns[0] ?? thread.messages.at(-1)?.urn;
   const name = person.contact || urn ? displayName(person.contact?.name, urn) : t("state.loading");
   return html`
-    <section class="thread" aria-label=${name} inert=${column.isDrawer}>
+    <section class="thread" aria-label=${name} inert=${column.isDrawer && column.isLoaded}>
       <header class="thread-header">
         <a class="button quiet icon-only only-narrow" href=${back} aria-label=${t("act.back")}><${Icon} name="back" /></a>
         <${Avatar} name=${person.contact?.name} id=${contact} />
@@ -58,7 +58,7 @@ export function Thread({ contact, back, ticket = "", sought = "", soughtOn = "",
           <p>
             ${person.contact?.name && urn && html`<bdi>${addressOf(urn)}</bdi>`}
             ${person.contact?.flow && html`<span class="in-flow"><${Icon} name="flow" size=${14} /> ${person.contact.flow.name}</span>`}
-            <${Loaded} load=${loadPresence} isPart contact=${contact} />
+            <${Loaded} load=${loadPresence} isPart isQuiet contact=${contact} />
             ${tickets.open && !column.isShown && html`<button type="button" class="link ticket-mark" title=${t("ticket.open")} onClick=${column.toggle}><${Icon} name="ticket" size=${14} />
               <span class="hidden">${t("ticket.open")}: </span><bdi>${tickets.open.assignee?.name || tickets.open.assignee?.email || t("tickets.nobody")}</bdi></button>`}
           </p>
@@ -84,6 +84,9 @@ function useColumn() {
   const button = useRef(/** @type {HTMLButtonElement | null} */ (null));
   const isDrawer = !isWide && isOpen;
   const wasDrawer = useRef(false);
+  const [isLoaded, setLoaded] = useState(false);
+  // Before somebody opens it, perhaps without a network.
+  useEffect(() => void loadColumn().then(() => setLoaded(true), () => {}), []);
   useEffect(() => {
     const room = matchMedia(ROOM_FOR_COLUMN);
     const changed = () => (setWide(room.matches), setOpen(false));
@@ -95,7 +98,7 @@ function useColumn() {
     wasDrawer.current = isDrawer;
   }, [isDrawer]);
   const toggle = () => (isWide ? choose({ column: !choices.value.column }) : setOpen(!isOpen));
-  return { isDrawer, isShown: isWide ? choices.value.column : isOpen, toggle, button };
+  return { isDrawer, isLoaded, isShown: isWide ? choices.value.column : isOpen, toggle, button };
 }
 
 /** A machine seems to answer at the other end. @param {{contact: string, onDone: () => void}} props */

@@ -2,13 +2,13 @@
 
 import { get } from "../shared/api.js";
 import { t } from "../shared/texts.js";
-import { html, useEffect, useState } from "../shared/ui.js";
+import { html, useEffect, useLayoutEffect, useState } from "../shared/ui.js";
 import { attempt } from "./notices.js";
 import { Problem, Waiting } from "./small.js";
 
-/** @param {{load: () => Promise<{default: (props: any) => any}>, isPart?: boolean, [name: string]: any}} props one that `isPart` of a page stands in its main part,
- *   where nothing is until it is loaded; what else is given goes to it */
-export function Loaded({ load, isPart = false, ...props }) {
+/** @param {{load: () => Promise<{default: (props: any) => any}>, isPart?: boolean, isQuiet?: boolean, [name: string]: any}} props one that `isPart` of a page stands in its
+ *   main part, where nothing is until it is loaded; one that `isQuiet` is not missed; what else is given goes to it */
+export function Loaded({ load, isPart = false, isQuiet = false, ...props }) {
   const [Shown, setShown] = useState(/** @type {any} */ (null));
   const [failed, setFailed] = useState(false);
   useEffect(() => {
@@ -20,6 +20,30 @@ export function Loaded({ load, isPart = false, ...props }) {
   // A browser does not load again what it could not load once, and without a network it would show its own page instead.
   const again = () => attempt(() => get("account").then(() => location.reload()));
   if (Shown) return html`<${Shown} ...${props} />`;
+  // Beside a part somebody may be writing: the page is not loaded again by itself once the network is back.
+  if (isPart) return failed && !isQuiet && html`<div class="problem" role="alert"><span>${t("error.offline")}</span> <button type="button" onClick=${again}>${t("act.retry")}</button></div>`;
   const problem = failed && html`<${Problem} text=${t("error.offline")} onRetry=${again} />`;
-  return isPart ? problem : html`<main id="main" tabindex="-1">${problem || html`<${Waiting} />`}</main>`;
+  return html`<main id="main" tabindex="-1">${problem || html`<${Waiting} />`}</main>`;
+}
+
+/** From when a dialog is loaded until it is open. */
+const OPENS_MS = 200;
+let awaited = 0;
+/** Whether a dialog that somebody opened is on its way: what they type is meant for it. */
+export const isAwaited = () => awaited > 0;
+
+/** A dialog that is loaded when it is first opened. @param {{load: () => Promise<{default: (props: any) => any}>, [name: string]: any}} props */
+export function LoadedDialog(props) {
+  // In one step with the drawing: the next key may follow at once.
+  useLayoutEffect(() => {
+    let isComing = true;
+    const end = () => {
+      if (isComing) awaited--;
+      isComing = false;
+    };
+    awaited++;
+    props.load().then(() => setTimeout(end, OPENS_MS), end);
+    return end;
+  }, [props.load]);
+  return html`<${Loaded} isPart ...${props} />`;
 }

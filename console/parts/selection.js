@@ -1,7 +1,7 @@
 /** Rows that somebody has chosen, to do something with all of them. */
 
 import { t } from "../shared/texts.js";
-import { html, useRef, useState } from "../shared/ui.js";
+import { html, useEffect, useRef, useState } from "../shared/ui.js";
 
 /**
  * @typedef {{chosen: ReadonlySet<string>, isAll: boolean, toggle: (id: string, isRange?: boolean) => void, set: (ids: string[]) => void, all: () => void,
@@ -13,6 +13,10 @@ export function useSelection(ids, isAble) {
   const [held, setHeld] = useState(/** @type {ReadonlySet<string>} */ (new Set()));
   const last = useRef("");
   const chosen = new Set(ids.filter((id) => held.has(id)));
+  // What left the list, or is in no other folder, is not chosen when it comes back: nobody would see that it is.
+  useEffect(() => {
+    if (chosen.size < held.size) setHeld(chosen);
+  }, [ids.join()]);
   const toggle = (/** @type {string} */ id, isRange = false) => {
     const changed = new Set(chosen);
     const [from, to] = [ids.indexOf(last.current), ids.indexOf(id)];

@@ -97,9 +97,10 @@ const RecordDialog = ({ kind, record, onSubmit, onClose }) => html`
   <//>
 `;
 
-/** What is done when a saved reply is sent. @param {{record: any}} props */
+/** What is done when a saved reply is sent. Its label stays for those who may not list labels, and while the list is on its way. @param {{record: any}} props */
 function Deeds({ record }) {
-  const labels = useAll("labels");
+  const listed = useAll(may("list_labels") ? "labels" : null);
+  const labels = record.label ? [record.label, ...listed.filter(({ uuid }) => uuid !== record.label.uuid)] : listed;
   return html`
     <${Field} label=${t("settings.reply_label")} id="record-label"><select id="record-label" name="label">
       <option value="">${t("settings.reply_no_label")}</option>

@@ -52,7 +52,7 @@ export function usePages(key, load) {
     try {
       const page = await load(cursor, stop.signal);
       if (stop.signal.aborted) return;
-      setState((old) => ({ key, items: cursor ? [...old.items, ...page.items] : page.items, cursor: page.cursor }));
+      setState((old) => ({ key, items: cursor ? [...old.items, ...notIn(old.items, page.items)] : page.items, cursor: page.cursor }));
       setProblem("");
     } catch (error) {
       if (stop.signal.aborted) return;
@@ -92,6 +92,15 @@ export function usePages(key, load) {
   };
 }
 
+/** @param {any} item */
+const idOf = (item) => item.uuid ?? item.id;
+
+/** What of a page is not known yet: a record may have moved up while the page was on its way. @template I @param {I[]} known @param {I[]} page */
+function notIn(known, page) {
+  const ids = new Set(known.map(idOf));
+  return page.filter((item) => idOf(item) === undefined || !ids.has(idOf(item)));
+}
+
 /**
  * The newest page before what is known of older ones. If the list had only one page, the new one is all there is.
  * @template I
@@ -100,7 +109,6 @@ export function usePages(key, load) {
  */
 function renewed(old, page) {
   if (page.cursor === null || old.items.length <= page.items.length) return page;
-  const idOf = (/** @type {any} */ item) => item.uuid ?? item.id;
   const fresh = new Set(page.items.map(idOf));
   return { items: [...page.items, ...old.items.filter((item) => !fresh.has(idOf(item)))], cursor: old.cursor };
 }

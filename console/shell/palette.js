@@ -1,6 +1,6 @@
 /** The key that opens the search of everything, which is loaded then. */
 
-import { Loaded } from "../parts/loaded.js";
+import { LoadedDialog } from "../parts/loaded.js";
 import { html, signal, useEffect } from "../shared/ui.js";
 
 const loadBox = () => import("./palette_box.js");
@@ -20,5 +20,5 @@ export function Palette({ pages }) {
     document.addEventListener("keydown", pressed);
     return () => document.removeEventListener("keydown", pressed);
   }, []);
-  return isOpen.value && html`<${Loaded} load=${loadBox} isPart pages=${pages} onClose=${() => (isOpen.value = false)} />`;
+  return isOpen.value && html`<${LoadedDialog} load=${loadBox} pages=${pages} onClose=${() => (isOpen.value = false)} />`;
 }

@@ -2,6 +2,7 @@
 
 import { Dialog } from "../parts/dialog.js";
 import { choices, choose } from "../shared/choices.js";
+import { isAwaited } from "../parts/loaded.js";
 import { undoLast } from "../parts/notices.js";
 import { go } from "../shared/router.js";
 import { t } from "../shared/texts.js";
@@ -34,7 +35,7 @@ export function isTyping(event) {
   const target = /** @type {HTMLElement} */ (event.target);
   if (!choices.value.keys && event.key.length === 1) return true;
   const isField = target.matches?.("input, textarea, select, [contenteditable]");
-  return isField || event.ctrlKey || event.metaKey || event.altKey || !!document.querySelector("dialog[open]");
+  return isField || event.ctrlKey || event.metaKey || event.altKey || isAwaited() || !!document.querySelector("dialog[open]");
 }
 
 const isShown = signal(false);

@@ -39,6 +39,7 @@ from persistence.groups.groups import add_members, hold_contacts, leave_all_grou
 from persistence.groups.smart_groups import find_dependents, follow_contacts, refresh_contacts
 from persistence.lists import ListQuery, ListSpec
 from persistence.pages import Order
+from persistence.participants import join_mentions
 from persistence.records import Record
 from persistence.sql.columns import split
 from persistence.stamps import stamped
@@ -103,6 +104,7 @@ def merge_contacts(tx: Transaction, workspace: Workspace, kept_id: int, other_id
     note_deleted(tx, workspace.id, CONTACT, [other.uuid], merged_into=kept.uuid)
     refresh_contacts(tx, workspace, [kept_id])
     _move_history(tx, workspace, kept_id, other_id)
+    join_mentions(tx, workspace.id, kept_id, other_id)
     named = {
         table.name: _rename(tx, workspace, table, rule, kept_id, other_id)
         for table, rule in _merged_by_rule().items()

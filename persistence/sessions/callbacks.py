@@ -14,8 +14,7 @@ from uuid import UUID
 
 from sqlalchemy import delete, select, tuple_, update
 
-from persistence.contacts.leases import lock_rows
-from persistence.database import Transaction
+from persistence.database import Transaction, delete_old
 from persistence.sessions.parking import IS_WAITING, WAITING
 from persistence.tables.contacts import contact
 from persistence.tables.flows import flow_callback, flow_session
@@ -73,13 +72,13 @@ def receive_callback(tx: Transaction, address: Address, body: str) -> bool:
     """Stores what arrived at an address, and ends its wait if that has begun. False if the wait is over, or something
     arrived for it already: then nothing is changed.
     """
-    workspace_id, rows, sessions = address.workspace_id, flow_callback.c, flow_session.c
+    workspace_id, sessions = address.workspace_id, flow_session.c
     person = (contact.c.workspace_id == workspace_id) & (contact.c.uuid == address.contact_uuid)
-    contact_id = tx.execute(select(contact.c.id).where(person, contact.c.is_deleted.is_(False))).scalar()
+    # Contacts before other rows, as workers lock them. One who is deleted meanwhile is not found any more.
+    held = select(contact.c.id).where(person, contact.c.is_deleted.is_(False)).with_for_update(key_share=True)
+    contact_id = tx.execute(held).scalar()
     if contact_id is None:
         return False
-    # Contacts before other rows, as workers lock them.
-    lock_rows.run(tx, workspace_id, [contact_id])
     mine = (sessions.workspace_id == workspace_id) & (sessions.uuid == address.session_uuid)
     found = tx.execute(select(sessions.id, sessions.status, sessions.state).where(mine)).first()
     if found is None and tx.now - address.began_on > BEGINS_WITHIN:
@@ -87,8 +86,6 @@ def receive_callback(tx: Transaction, address: Address, body: str) -> bool:
     state = {} if found is None else found.state or {}
     if found is not None and (found.status != WAITING or count_ended(state) > address.number):
         return False
-    theirs = (rows.workspace_id == workspace_id) & (rows.contact_id == contact_id)
-    tx.execute(delete(flow_callback).where(theirs, rows.received_on < tx.now - KEPT_FOR))
     values = {"workspace_id": workspace_id, "contact_id": contact_id, "session_uuid": address.session_uuid}
     new = tx.upsert(flow_callback).values(**values, number=address.number, body=body, received_on=tx.now)
     if tx.execute(new.on_conflict_do_nothing()).rowcount != 1:
@@ -126,6 +123,11 @@ def forget_callbacks(tx: Transaction, workspace_id: int, states: Collection[Mapp
         waits = [(state["uuid"], count_ended(state)) for state in states if state.get("pause") == CALLBACK]
         taken = (rows.workspace_id == workspace_id) & tuple_(rows.session_uuid, rows.number).in_(waits)
         tx.execute(delete(flow_callback).where(taken))
+
+
+def trim_callbacks(tx: Transaction, limit: int) -> int:
+    """Deletes what no flow took within KEPT_FOR; returns how many there were."""
+    return delete_old(tx, flow_callback.c.received_on, KEPT_FOR, limit)
 
 
 def _sign(said: bytes, secret_key: str) -> bytes:

@@ -37,7 +37,7 @@ ACTIVE, BLOCKED, STOPPED, ARCHIVED = "active", "blocked", "stopped", "archived"
 FIELD_NAME_LENGTH = FIELD_KEY_LENGTH = 36
 FIELD_KEY = re.compile(r"[a-z][a-z0-9_]*\Z")
 
-SORTED_LENGTH, LAST_CHARACTER = 64, "\U0010ffff"
+SORTED_LENGTH = 64
 
 INITIALIZING, EVALUATING, READY = "initializing", "evaluating", "ready"
 
@@ -96,7 +96,7 @@ def _sort_name(element: SortName, compiler: SQLCompiler, **options: Any) -> str:
     # On PostgreSQL the order of the database's language would depend on the version of its library.
     order = ' COLLATE "C"' if compiler.dialect.name == "postgresql" else ""
     name = compiler.process(element.clauses, **options)
-    return f"lower(substr(coalesce({name}, '{LAST_CHARACTER}'), 1, {SORTED_LENGTH}){order})"
+    return f"coalesce('0' || lower(substr({name}, 1, {SORTED_LENGTH}){order}), '1')"
 
 
 Index(

@@ -280,7 +280,7 @@ flow_callback = numbered_table(
     FlowCallbackColumns,
     UniqueConstraint("session_uuid", "number", "workspace_id"),
     Index("ix_flow_callback_contact", "contact_id"),
-    info=policy("goes when its flow goes on, or with the next one of its contact", erased="rows", merged="left"),
+    info=policy("goes when its flow goes on, or after 120 days", erased="deleted", merged="moved"),
 )
 """What another system brought to a session of a flow, which has not taken it yet: to its wait for a callback with this
 number. The session may have no row yet, because its first sprint is under way."""

@@ -19,7 +19,7 @@ BY_NAME = "ix_contact_name"
 
 def upgrade() -> None:
     order = ' COLLATE "C"' if op.get_context().dialect.name == "postgresql" else ""
-    sorted_by = text(f"lower(substr(coalesce(name, '\U0010ffff'), 1, 64){order})")
+    sorted_by = text(f"coalesce('0' || lower(substr(name, 1, 64){order}), '1')")
     add_index(BY_NAME, "contact", ("workspace_id", "is_deleted", sorted_by, "id"))
 
 
