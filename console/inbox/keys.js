@@ -1,6 +1,6 @@
 /** Keys of the inbox. */
 
-import { useEffect, useRef } from "../shared/ui.js";
+import { useLayoutEffect, useRef } from "../shared/ui.js";
 import { isTyping } from "../shell/shortcuts.js";
 
 /** @type {Record<string, string>} */
@@ -10,7 +10,8 @@ const NAMES = { j: "next", k: "previous", Escape: "back", r: "reply", e: "archiv
 export function useKeys(actions) {
   const present = useRef(actions);
   present.current = actions;
-  useEffect(() => {
+  // A key works as soon as what it belongs to is drawn.
+  useLayoutEffect(() => {
     const pressed = (/** @type {KeyboardEvent} */ event) => {
       const action = present.current[NAMES[event.key] ?? NAMES[event.key.toLowerCase()]];
       if (!action || isTyping(event)) return;

@@ -86,7 +86,7 @@ class TestNames:
         operations = [item[method] for item in document["paths"].values() for method in HTTP_METHODS if method in item]
         assert modules == {operation["operationId"] for operation in operations}
         verbs = (
-            "act|answer|change|check|claim|create|delete|find|follow|list|merge|preview|read|release|renumber|rotate|run"
+            "act|answer|attend|change|check|claim|create|delete|find|follow|list|merge|preview|read|release|renumber|rotate|run"
             "|send|start|upload|upsert|write"
         )
         assert [name for name in modules if not re.fullmatch(rf"({verbs})(_[a-z]+)+", name)] == []

@@ -45,13 +45,15 @@ HEAVY = (
     "worker.jobs",
     "xlsxwriter",
 )
-READ_DEFINITIONS = {("flow", verb) for verb in ("import", "export", "run", "check", "test", "draw")}
+READ_DEFINITIONS = {
+    ("flow", verb) for verb in ("import", "export", "run", "check", "test", "draw", "texts", "translate")
+}
 CALL_SERVERS = {words for words in GOOD if words[0] in ("phone", "move")}
 DO_JOBS = {("contact", "copy"), ("contact", "erase"), ("export",)}
 """They do at once what a worker does with the same request of the API."""
 ALL_TABLES = {"persistence.tables.complete"}
 MESSAGES = {"persistence.follow_ups"}
-"""What follows from changed messages, broadcasts, channels and subscriptions."""
+"""What follows from changed messages, broadcasts, channels and subscriptions, and counts of days."""
 ENGINE = {"flows.definition", "flows.engine", "flows.expressions", "flows.queries"}
 NUMBER = {"phonenumbers"}
 COUNTED = {"prometheus_client"}
@@ -76,9 +78,9 @@ NEEDS: dict[Leaf, set[str]] = {
     ("user", "password"): {"argon2", "pyotp"},
     ("workspace", "change"): NUMBER,
     ("workspace", "create"): {"babel"},
-    ("ticket", "create"): {"flows.queries"},
-    ("ticket", "open"): {"flows.queries"},
-    ("ticket", "change"): {"flows.queries"},
+    ("ticket", "create"): MESSAGES | {"flows.queries"},
+    ("ticket", "open"): MESSAGES | {"flows.queries"},
+    ("ticket", "change"): MESSAGES | {"flows.queries"},
     ("field", "delete"): {"flows.queries"},
     ("delivery", "resend"): COUNTED,
     ("delivery", "test"): COUNTED,
