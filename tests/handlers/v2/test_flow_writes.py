@@ -222,12 +222,15 @@ def test_the_commands_of_the_guides_make_what_they_say(tmp_path: Path) -> None:
         for block in blocks:
             text = block.text.replace("TOKEN", service.token).replace("http://127.0.0.1:8080", service.url)
             run = subprocess.run(shlex.split(text), capture_output=True, check=True, timeout=PATIENCE_SECONDS)
-            made.append(orjson.loads(run.stdout))
+            is_file = "format=csv" in text
+            made.append(run.stdout.decode("utf-8-sig").splitlines() if is_file else orjson.loads(run.stdout))
 
-    flow, played, archived, broadcast, subscription, job, workspace = made
+    flow, played, archived, broadcast, subscription, job, figures, workspace, team = made
     assert [each["passed"] for each in played["results"]] == [True]
     assert archived["results"] == []
     assert (flow["name"], broadcast["status"]) == ("Registration", "draft")
     assert subscription["events"] == ["contact.created", "message.received"]
     assert (job["action"], job["status"]) == ("block", "pending")
+    assert figures[0].startswith("key,name,")
     assert workspace["origins"] == ["https://app.example.org"]
+    assert team["name"] == "Night shift"

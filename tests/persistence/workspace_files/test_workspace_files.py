@@ -34,6 +34,7 @@ from tests.persistence.backups.test_backups import read_lists
 
 OTHER = {"sqlite": "postgresql", "postgresql": "sqlite"}
 OF_THE_MOMENT = (
+    "participants",
     "/figures",
     "channel_calls",
     "channel_checks",
