@@ -95,7 +95,7 @@ export function Rows({ items, idOf, draw, hasMore, chosen = "", className = "", 
   const shown = [...places].sort((one, other) => one - other);
   const stop = [focused.current, chosen, top.current.id].find((id) => places.has(ids.indexOf(id))) ?? ids[shown[0]];
   return html`
-    <ul class=${classes("rows", className)} ref=${list} style=${{ height: `${items.length * height}px` }} onKeyDown=${pressed}
+    <ul class=${classes("drawn-rows", className)} ref=${list} style=${{ height: `${items.length * height}px` }} onKeyDown=${pressed}
       onFocusIn=${(/** @type {any} */ event) => took(event.target.closest("[data-row]")?.dataset.row ?? "")}
       onFocusOut=${() => (focused.current = wanted.current)}>
       ${shown.map((at) => html`<li key=${ids[at]} data-row=${ids[at]} aria-setsize=${hasMore ? -1 : items.length} aria-posinset=${at + 1} style=${{ top: `${at * height}px` }}>${draw(items[at], ids[at] === stop)}</li>`)}

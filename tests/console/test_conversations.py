@@ -173,7 +173,7 @@ def test_what_is_done_with_several_that_are_chosen_by_mouse_or_keys_is_undone_an
     expect(rows).to_have_count(3)
     (contact,) = clinic.service.get(CONTACTS, urn="tel:+250788000530")["results"]
     clinic.service.post(TICKETS, {"contact": contact["uuid"]})
-    boxes = page.locator(".rows li", has_text="Zebu ").locator(".row-box")
+    boxes = page.locator(".drawn-rows li", has_text="Zebu ").locator(".row-box")
     boxes.first.click()
     boxes.last.click(modifiers=["Shift"])
     expect(bulk).to_contain_text("Chosen: 3")
