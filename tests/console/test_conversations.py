@@ -407,6 +407,7 @@ def test_what_an_open_menu_offers_stays_where_it_is(somebody: BrowserContext, cl
     held: list[Route] = []
     page.route("**/api/v2/contacts.json?uuid=*", lambda route: held.append(route))
     arrives(page, clinic, "+250788000505", "Who is it?").click()
+    expect(page.locator(".person-panel")).to_be_visible()
     page.get_by_role("button", name="More actions").click()
     start = page.get_by_role("menuitem", name="Start a flow")
     place = start.bounding_box()

@@ -58,6 +58,8 @@ def identity(record: dict[str, Any]) -> str:
     for name in ("receiver", "uuid", "id", "key", "start_date", "name"):
         if name in record:
             return str(record[name])
+    if "user" in record:
+        return f"{record['contact']['uuid']} {record['user']['email']}"
     return str(record.get("resthook")) + str(record.get("created_on"))
 
 

@@ -59,6 +59,7 @@ def test_only_a_session_that_waits_has_a_state_a_flow_and_times_to_come(status: 
     coming = {"state": {"runs": [1]}, "current_flow_id": 5, "timeout_on": soon, "expires_on": later}
 
     assert session.values(soon) == {
+        "counted_from": None,
         **(coming if is_kept else dict.fromkeys(coming)),
         "status": status,
         "sprint_count": 3,
