@@ -21,6 +21,7 @@ from sqlalchemy import (
     insert,
     inspect,
     select,
+    text,
     update,
 )
 
@@ -193,6 +194,9 @@ def fill_workspace(
     filled = Filled(workspace, now or database.clock(), timedelta(seconds=0 if now else 1))
     tables = [table for table in present_tables(database) if table.name not in SHARED | TEMPORARY]
     with database.writing() as tx:
+        if not tx.sqlite:
+            # Between two statements thousands of rows are made, for longer than a server lets a transaction rest.
+            tx.execute(text("SET LOCAL idle_in_transaction_session_timeout = 0"))
         for table in tables:
             numbers = range(first, first + (larger or {}).get(table.name, count))
             rows = [_make_row(table, filled, number) for number in numbers]
