@@ -44,6 +44,7 @@ NAMES_RECORD = {
 """Options and arguments that name a record, by a UUID or a name."""
 OWN_NAMES = (
     *("contact_imports.run_import", "flows.run_run", "flows.run_draw"),
+    *("flows.run_texts", "flows.run_translate"),
     *("users.run_create", "users.run_invite"),
 )
 """What reads names in its own way: a group that an import makes, flows of a file, people who are new."""

@@ -50,7 +50,9 @@ OWN = {"user": "email", "field": "key", "webhook": "receiver", "resthook": "subs
 """What the option of a command is called that names one record of its noun, where it is not called like the noun."""
 OF_THEIR_OWN = {
     **dict.fromkeys(("user create", "user invite"), "somebody who is not there yet"),
-    **dict.fromkeys(("flow export", "flow run", "flow draw"), "several flows, or one of a file"),
+    **dict.fromkeys(
+        ("flow export", "flow run", "flow draw", "flow texts", "flow translate"), "several flows, or one of a file"
+    ),
     **dict.fromkeys(("channel alarms", "channel calls", "delivery list", "webhook list"), "a list"),
     "workspace create": "nothing is there yet",
     **dict.fromkeys(("workspace list", "workspace import"), "no workspace of this service"),
