@@ -24,8 +24,7 @@ from sqlalchemy import (
 from persistence.database import Transaction, upsert
 from persistence.labels import find_label
 from persistence.lists import Condition, ListQuery, ListSpec, belongs_to
-from persistence.messages.records import FOLDERS, MESSAGE_FIELDS, labels_of_message
-from persistence.messages.records import SOURCE as MESSAGES_WITH_NAMES
+from persistence.messages.records import FOLDERS, MESSAGE_FIELDS, labels_of_message, with_names
 from persistence.pages import Order
 from persistence.records import Record, Template, optional
 from persistence.runs.records import first_urn
@@ -47,9 +46,11 @@ IS_OPEN = ticket.c.status == literal_column(f"'{OPEN}'")
 current_flow = flow.alias("current_flow")
 """The flow in which the contact waits; the message has its own."""
 SOURCE = (
-    MESSAGES_WITH_NAMES.join(
-        conversation,
-        (conversation.c.message_id == message.c.id) & (conversation.c.workspace_id == message.c.workspace_id),
+    with_names(
+        conversation.join(
+            message,
+            (conversation.c.message_id == message.c.id) & (conversation.c.workspace_id == message.c.workspace_id),
+        )
     )
     .outerjoin(current_flow, current_flow.c.id == contact.c.current_flow_id)
     .outerjoin(

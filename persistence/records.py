@@ -18,6 +18,7 @@ from sqlalchemy import (
     Float,
     FromClause,
     Integer,
+    Join,
     Null,
     Numeric,
     Select,
@@ -270,7 +271,17 @@ def select_records(
         each if isinstance(each, ColumnElement) else case((is_first, each(picked, is_sqlite, is_one)))
         for each in record.columns
     ]
-    return select(*columns).select_from(picked.join(source, source_id == picked.c.id))
+    return select(*columns).select_from(_join_first(picked, source, source_id))
+
+
+def _join_first(picked: FromClause, source: FromClause, source_id: ColumnElement[int]) -> FromClause:
+    """A chain of joins that begins with `picked` and the table of `source_id`. PostgreSQL plans eight joined tables
+    together (`join_collapse_limit`): it joins what stands in brackets, and is as long, for all rows of the workspace.
+    """
+    if isinstance(source, Join) and not any(each is source_id for each in source.right.c):
+        first = _join_first(picked, source.left, source_id)
+        return first.join(source.right, source.onclause, isouter=source.isouter)
+    return picked.join(source, source_id == picked.c.id)
 
 
 def _maker_of(names: Iterable[str]) -> Callable[[Sequence[Iterable[Any]]], list[Shown]]:

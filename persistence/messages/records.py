@@ -10,7 +10,20 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Integer, Table, and_, case, false, func, literal_column, null, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    FromClause,
+    Integer,
+    Table,
+    and_,
+    case,
+    false,
+    func,
+    literal_column,
+    null,
+    or_,
+    select,
+)
 
 from persistence.channels.channels import SEEN_ID, SEEN_REF, join_channels
 from persistence.contacts.records import in_groups, select_owners
@@ -121,11 +134,17 @@ MESSAGE_RECORD = Record(MESSAGE_FIELDS)
 MASKED_MESSAGE_RECORD = Record({**MESSAGE_FIELDS, "urn": null(), "failed_detail": null()})
 """The record in an anonymous workspace, which shows no URN, and nothing that may name one."""
 
-SOURCE = (
-    join_channels(message.join(contact, contact.c.id == message.c.contact_id), message)
-    .outerjoin(flow, flow.c.id == message.c.flow_id)
-    .outerjoin(author, author.c.id == message.c.author_id)
-)
+
+def with_names(messages: FromClause) -> FromClause:
+    """Messages, or what is joined with them, and those whom they name."""
+    return (
+        join_channels(messages.join(contact, contact.c.id == message.c.contact_id), message)
+        .outerjoin(flow, flow.c.id == message.c.flow_id)
+        .outerjoin(author, author.c.id == message.c.author_id)
+    )
+
+
+SOURCE = with_names(message)
 
 CREATED_ORDER = Order(message.c.created_on, message.c.id)
 SENT_ORDER = Order(message.c.sent_on, message.c.id)
