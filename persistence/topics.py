@@ -11,7 +11,7 @@ from persistence.pages import Order
 from persistence.records import Record
 from persistence.sql.names import check_new, find_id, name_key, rename_record, require_editable
 from persistence.tables.contacts import ticket, ticket_event, topic
-from persistence.usages import FLOW, list_usages, tell_living
+from persistence.usages import FLOW, TEAM, list_usages, tell_living
 from persistence.workspaces.records import hold_workspace
 
 GENERAL = "General"
@@ -68,12 +68,12 @@ def rename_topic(tx: Transaction, workspace_id: int, uuid: str, name: str) -> in
 
 
 def delete_topic(tx: Transaction, workspace_id: int, uuid: str) -> None:
-    """Delete a topic without tickets. Raises RecordMissing or SystemRecord, and InUse while tickets have it, or a flow
-    that is not archived uses it.
+    """Delete a topic without tickets. Raises RecordMissing or SystemRecord, and InUse while tickets or a team have it,
+    or a flow that is not archived uses it.
     """
     hold_workspace(tx, workspace_id)
     topic_id = require_editable(tx, workspace_id, topic, uuid)
-    if users := tell_living(list_usages(tx, workspace_id, "topic", uuid), FLOW):
+    if users := tell_living(list_usages(tx, workspace_id, "topic", uuid), FLOW, TEAM):
         raise InUse(f"This topic is used by {users}: change or archive them first.")
     mine = (topic.c.workspace_id == workspace_id) & (topic.c.id == topic_id)
     # Waits for transactions that bring tickets into the topic.

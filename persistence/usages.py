@@ -17,13 +17,15 @@ from persistence.tables.contacts import field, group, topic
 from persistence.tables.flows import flow, flow_draft
 from persistence.tables.messages import broadcast, broadcast_group, label
 from persistence.tables.service import global_value
+from persistence.tables.teams import team, team_topic
 
-CAMPAIGN, TRIGGER, FLOW, GROUP, BROADCAST = "campaign", "trigger", "flow", "group", "broadcast"
+CAMPAIGN, TRIGGER, FLOW, GROUP, BROADCAST, TEAM = "campaign", "trigger", "flow", "group", "broadcast", "team"
 """The types of records that use others."""
 DEFINITION, EVENT, QUERY, CONTACTS, EXCLUDED = "definition", "event", "query", "contacts", "excluded"
-CONDITION, START, DRAFT = "condition", "start", "draft"
+CONDITION, START, DRAFT, TICKETS = "condition", "start", "draft", "tickets"
 """How they do: in a flow's definition or its newest draft, in events of a campaign, in a group's query, for their
-contacts or for those that are left out, as a condition of a trigger, and as what a trigger starts."""
+contacts or for those that are left out, as a condition of a trigger, as what a trigger starts, and as that whose
+tickets are a team's."""
 NAME_LENGTH = 64
 
 
@@ -221,12 +223,20 @@ def _waiting_for_group(tx: Transaction, used: Used) -> Iterator[Usage]:
         yield Usage(BROADCAST, uuid, name, EXCLUDED if is_excluded else CONTACTS)
 
 
+def _team_of_topic(tx: Transaction, used: Used) -> Iterator[Usage]:
+    links = team_topic.c
+    rows = select(team.c.uuid, team.c.name).join(team_topic, links.team_id == team.c.id)
+    mine = (links.workspace_id == used.workspace_id) & (links.topic_id == used.id)
+    for uuid, name in tx.execute(rows.where(mine)):
+        yield Usage(TEAM, uuid, name, TICKETS)
+
+
 Find = Callable[[Transaction, Used], Iterator[Usage]]
 KINDS: Mapping[str, tuple[Table, Sequence[Find]]] = {
     "group": (group, (_campaigns_of_group, _triggers_of_group, _waiting_for_group, _in_definitions, _in_drafts)),
     "field": (field, (_campaigns_by_field, _groups_by_query, _in_definitions, _in_drafts)),
     "label": (label, (_in_definitions, _in_drafts)),
-    "topic": (topic, (_in_definitions, _in_drafts)),
+    "topic": (topic, (_team_of_topic, _in_definitions, _in_drafts)),
     "global": (global_value, (_in_definitions, _in_drafts)),
     "flow": (flow, (_campaigns_by_flow, _triggers_of_flow, _in_definitions, _in_drafts)),
     "channel": (channel, (_triggers_of_channel, _in_definitions, _in_drafts)),

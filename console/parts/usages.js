@@ -17,6 +17,7 @@ const PLACES = {
   flow: (uuid) => ({ icon: "flow", place: ["flows", uuid] }),
   group: () => ({ icon: "contacts", place: ["settings", "groups"] }),
   broadcast: (uuid) => ({ icon: "send", place: ["broadcasts", uuid] }),
+  team: () => ({ icon: "contacts", place: ["settings", "teams"] }),
 };
 
 /** @param {string} record a UUID, or a key as expressions name it, such as fields.due_date @returns {Promise<Usage[]>} */

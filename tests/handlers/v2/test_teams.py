@@ -75,14 +75,21 @@ def test_a_topic_and_a_user_leave_their_former_team(head: Api, joel: str, billin
     assert "Billing" in [each["name"] for each in head.results(TOPICS)]
 
 
-def test_who_leaves_the_workspace_and_a_deleted_topic_leave_the_team(head: Api, joel: str, billing: str) -> None:
+def test_who_leaves_the_workspace_leaves_the_team_and_a_topic_of_a_team_is_not_deleted(
+    head: Api, joel: str, billing: str
+) -> None:
     made = make(head, "Night", topics=[billing], members=[joel])
 
     assert head.post("/api/v2/user_actions.json", {"user": joel, "action": "remove"}).status_code == 204
-    assert head.delete(TOPICS, uuid=billing).status_code == 204
+    refused = head.delete(TOPICS, uuid=billing)
 
+    assert (refused.status_code, 'the team "Night"' in refused.json()["detail"]) == (400, True)
+    (used,) = head.get("/api/v2/usages.json", record=billing).json()["results"]
+    assert (used["type"], used["uuid"], used["how"]) == ("team", made["uuid"], "tickets")
     (left,) = head.results(PATH, uuid=made["uuid"])
-    assert (left["topics"], left["members"]) == ([], [])
+    assert (left["topics"], left["members"]) == ([{"uuid": billing, "name": "Billing"}], [])
+    head.post(PATH, {"name": "Night", "topics": []}, uuid=made["uuid"])
+    assert head.delete(TOPICS, uuid=billing).status_code == 204
 
 
 @pytest.mark.parametrize("field", ["topics", "members"])
