@@ -45,13 +45,14 @@ export function Thread({ contact, back, ticket = "", sought = "", soughtOn = "",
   const thread = useThread(contact, soughtOn);
   const tickets = useTickets(contact, ticket);
   const column = useColumn();
-  if (person.contact === null) return html`<${Gone} contact=${contact} back=${back} tickets=${tickets} />`;
+  const isGone = person.contact === null;
   const urn = person.contact?.urns[0] ?? thread.messages.at(-1)?.urn;
-  const name = person.contact || urn ? displayName(person.contact?.name, urn) : t("state.loading");
+  const name = isGone ? t("contacts.gone") : person.contact || urn ? displayName(person.contact?.name, urn) : t("state.loading");
   return html`
-    <section class="thread" aria-label=${name} inert=${column.isDrawer && column.isLoaded}>
-      <header class="thread-header">
+    <section class="thread" aria-label=${name} inert=${!isGone && column.isDrawer && column.isLoaded}>
+      <header class=${isGone ? "thread-header only-narrow" : "thread-header"}>
         <a class="button quiet icon-only only-narrow" href=${back} aria-label=${t("act.back")}><${Icon} name="back" /></a>
+        ${!isGone && html`
         <${Avatar} name=${person.contact?.name} id=${contact} />
         <div class="thread-who">
           <h2><bdi>${name}</bdi></h2>
@@ -65,14 +66,14 @@ export function Thread({ contact, back, ticket = "", sought = "", soughtOn = "",
         </div>
         <${Actions} contact=${person.contact} messages=${thread.messages} back=${back} refresh=${() => (person.refresh(), thread.refresh())} />
         <button ref=${column.button} type="button" class="quiet icon-only" aria-pressed=${column.isShown} aria-label=${t("contact.details")} title=${t("contact.details")}
-          onClick=${column.toggle}><${Icon} name="info" /></button>
+          onClick=${column.toggle}><${Icon} name="info" /></button>`}
       </header>
       ${person.contact?.answers_stopped_on && html`<${Stopped} contact=${contact} onDone=${person.refresh} />`}
-      <${Course} thread=${thread} contact=${contact} sought=${sought} unread=${unread} />
-      ${may("create_message") && html`<${Reply} contact=${contact} person=${person.contact} status=${person.contact?.status} urn=${urn}
+      <${Course} thread=${thread} contact=${contact} sought=${sought} unread=${unread} gone=${isGone && html`<${Gone} contact=${contact} tickets=${tickets} />`} />
+      ${!isGone && may("create_message") && html`<${Reply} contact=${contact} person=${person.contact} status=${person.contact?.status} urn=${urn}
         newest=${Math.max(0, ...thread.messages.map(({ id }) => id))} onSent=${thread.add} />`}
     </section>
-    ${column.isShown && html`<${Loaded} load=${loadColumn} isPart contact=${person.contact} uuid=${contact} items=${thread.items} tickets=${tickets} isDrawer=${column.isDrawer}
+    ${!isGone && column.isShown && html`<${Loaded} load=${loadColumn} isPart contact=${person.contact} uuid=${contact} items=${thread.items} tickets=${tickets} isDrawer=${column.isDrawer}
       onChange=${person.refresh} onNote=${thread.refresh} onClose=${column.toggle} />`}
   `;
 }
@@ -110,16 +111,10 @@ function Stopped({ contact, onDone }) {
   </div>`;
 }
 
-/** @param {{contact: string, back: string, tickets: import("./tickets.js").Tickets}} props */
-const Gone = ({ contact, back, tickets }) => html`
-  <section class="thread" aria-label=${t("contacts.gone")}>
-    <header class="thread-header only-narrow">
-      <a class="button quiet icon-only" href=${back} aria-label=${t("act.back")}><${Icon} name="back" /></a>
-    </header>
-    ${tickets.shown.length > 0 && html`<div class="gone-tickets"><${Loaded} load=${loadTickets} isPart contact=${contact} tickets=${tickets} /></div>`}
-    <${Empty} icon="contacts" title=${t("contacts.gone")} />
-    <${Outbox} contact=${contact} />
-  </section>
+/** @param {{contact: string, tickets: import("./tickets.js").Tickets}} props */
+const Gone = ({ contact, tickets }) => html`
+  ${tickets.shown.length > 0 && html`<div class="gone-tickets"><${Loaded} load=${loadTickets} isPart contact=${contact} tickets=${tickets} /></div>`}
+  <${Empty} icon="contacts" title=${t("contacts.gone")} />
 `;
 
 /** Nothing is known of the contact yet, or null says that there is none. @param {string} uuid */
@@ -133,8 +128,11 @@ function useContact(uuid) {
   return { contact, refresh };
 }
 
-/** @param {{thread: import("./thread_data.js").Thread, contact: string, sought: string, unread: number}} props */
-function Course({ thread, contact, sought, unread }) {
+/**
+ * @param {{thread: import("./thread_data.js").Thread, contact: string, sought: string, unread: number, gone: any}} props `gone` is shown instead
+ *   of what happened with a contact that does not exist; replies on their way stay where they are, and with them the focus
+ */
+function Course({ thread, contact, sought, unread, gone }) {
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   const atEnd = useRef(true);
   // Where the unread began when they were first there: those that come while somebody looks are read.
@@ -177,12 +175,13 @@ function Course({ thread, contact, sought, unread }) {
   };
   return html`
     <div class="course" ref=${box} onScroll=${scrolled} tabindex="0" role="log" aria-label=${t("inbox.messages")}>
-      ${thread.problem && html`<${Problem} text=${thread.problem} onRetry=${thread.refresh} />`}
-      ${thread.loading && html`<${Waiting} />`}
-      ${thread.hasOlder && html`<button type="button" class="older" onClick=${thread.older}>${t("inbox.older")}</button>`}
-      <ol class="course-list">${entries(thread, knownUntil(contact), { sought, unread: began })}</ol>
+      ${gone}
+      ${!gone && thread.problem && html`<${Problem} text=${thread.problem} onRetry=${thread.refresh} />`}
+      ${!gone && thread.loading && html`<${Waiting} />`}
+      ${!gone && thread.hasOlder && html`<button type="button" class="older" onClick=${thread.older}>${t("inbox.older")}</button>`}
+      <ol class="course-list">${!gone && entries(thread, knownUntil(contact), { sought, unread: began })}</ol>
       <${Outbox} contact=${contact} />
-      ${below > 0 && html`<button type="button" class="new-below" onClick=${toEnd}><${Icon} name="down" size=${16} /> ${t("inbox.new_below", { count: number(below) })}</button>`}
+      ${!gone && below > 0 && html`<button type="button" class="new-below" onClick=${toEnd}><${Icon} name="down" size=${16} /> ${t("inbox.new_below", { count: number(below) })}</button>`}
     </div>
   `;
 }

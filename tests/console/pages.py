@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from testbed.patience import PATIENCE_SECONDS
+from testbed.running import wait_until
 from tests.console.clinic import PASSWORD, Clinic
 from tests.thinned import EVERY_CASE
 from tools.console.packages import installed
@@ -78,6 +79,32 @@ def sign_in(context: BrowserContext, clinic: Clinic, role: str, place: str = "in
     page.get_by_role("button", name="Sign in", exact=True).click()
     expect(page.get_by_role("navigation", name="Pages")).to_be_visible()
     return page
+
+
+class HeldBack:
+    """What a page asks of an address from now on, which waits until it is let go; nothing waits after that."""
+
+    def __init__(self, page: Page, address: str) -> None:
+        self._page = page
+        self._waiting: list[Route] = []
+        self._is_over = False
+        page.route(address, self._take)
+
+    def _take(self, route: Route) -> None:
+        if self._is_over:
+            route.continue_()
+        else:
+            self._waiting.append(route)
+
+    def wait(self, count: int = 1) -> None:
+        """Until so many requests wait."""
+        # The browser is heard only while it is asked something.
+        wait_until(lambda: self._page.title() and len(self._waiting) >= count, "the page to ask")
+
+    def let_go(self) -> None:
+        self._is_over = True
+        for route in self._waiting:
+            route.continue_()
 
 
 def count_bytes(page: Page) -> list[int]:

@@ -20,7 +20,7 @@ from persistence.tables.contacts import contact
 from persistence.tables.messages import message
 from testbed.running import wait_until
 from tests.console.clinic import Clinic
-from tests.console.pages import NARROW, WIDE, findings, open_page, sign_in
+from tests.console.pages import NARROW, WIDE, HeldBack, findings, open_page, sign_in
 from tests.providers import Channel, Provider, add_whatsapp, root_of, whatsapp_change
 from tests.worker.receivers import receiving
 
@@ -386,15 +386,13 @@ SEND_ONCE_DRAWN = (
 
 def test_a_choice_stays_though_the_others_come_later(somebody: BrowserContext, clinic: Clinic) -> None:
     page = sign_in(somebody, clinic, "agent")
-    held: list[Route] = []
-    page.route("**/api/v2/users.json*", lambda route: held.append(route))
+    held = HeldBack(page, "**/api/v2/users.json*")
     arrives(page, clinic, "+250788000507", "Nobody knows me").click()
     pick(page, "More actions", "Open a ticket")
     assignee = page.get_by_role("dialog").get_by_label("Assignee")
     assignee.select_option("Unassigned")
     assignee.evaluate(SEND_ONCE_DRAWN)
-    for route in held:
-        route.continue_()
+    held.let_go()
 
     expect(page.locator(".event", has_text="ticket opened")).to_be_visible()
     (contact,) = clinic.service.get(CONTACTS, urn="tel:+250788000507")["results"]
@@ -404,16 +402,13 @@ def test_a_choice_stays_though_the_others_come_later(somebody: BrowserContext, c
 
 def test_what_an_open_menu_offers_stays_where_it_is(somebody: BrowserContext, clinic: Clinic) -> None:
     page = sign_in(somebody, clinic, "editor")
-    held: list[Route] = []
-    page.route("**/api/v2/contacts.json?uuid=*", lambda route: held.append(route))
+    held = HeldBack(page, "**/api/v2/contacts.json?uuid=*")
     arrives(page, clinic, "+250788000505", "Who is it?").click()
     expect(page.locator(".person-panel")).to_be_visible()
     page.get_by_role("button", name="More actions").click()
     start = page.get_by_role("menuitem", name="Start a flow")
     place = start.bounding_box()
-    for route in held:
-        route.continue_()
-    page.unroute("**/api/v2/contacts.json?uuid=*")
+    held.let_go()
 
     expect(page.get_by_role("menuitem", name="Block")).to_be_visible()
     assert start.bounding_box() == place

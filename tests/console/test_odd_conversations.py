@@ -1,6 +1,5 @@
 """Conversations of which not everything is as it should be, in a real browser."""
 
-import threading
 from uuid import uuid4
 
 import pytest
@@ -9,7 +8,7 @@ from playwright.sync_api import expect
 from sqlalchemy import update
 
 from persistence.tables.messages import message
-from tests.console.pages import NARROW, findings, open_page, sign_in
+from tests.console.pages import NARROW, HeldBack, findings, open_page, sign_in
 
 CONTACTS, MESSAGES = "/api/v2/contacts.json", "/api/v2/messages.json"
 
@@ -62,15 +61,11 @@ def test_the_conversation_of_nobody_says_so_and_takes_no_answer(somebody, clinic
 def test_a_box_for_an_answer_is_there_while_the_contact_loads(somebody, clinic):
     contact = clinic.service.post(CONTACTS, {"urns": ["tel:+250788000805"]})["uuid"]
     page = sign_in(somebody, clinic, "editor")
-    held, is_held = [], threading.Event()
-    is_held.set()
-    # The contact may be asked for again, or only after the box is there.
-    page.route(f"**{CONTACTS}?uuid=*", lambda route: held.append(route) if is_held.is_set() else route.continue_())
-    open_page(page, clinic, "inbox", contact)
+    held = HeldBack(page, f"**{CONTACTS}?uuid=*")
+    page.goto(f"{clinic.service.url}/#/inbox/{contact}")  # what is told of the contact may wait, too
     page.get_by_label("Write an answer").fill("Good day")
-    is_held.clear()
-    for route in held:
-        route.continue_()
+    held.wait()
+    held.let_go()
 
     expect(page.locator(".thread-who")).to_contain_text("+250788000805")
     expect(page.get_by_label("Write an answer")).to_have_value("Good day")

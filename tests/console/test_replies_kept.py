@@ -9,7 +9,7 @@ from persistence.tables.contacts import contact as contact_table
 from persistence.users import change_role
 from testbed.running import wait_until
 from tests.console.clinic import PASSWORD
-from tests.console.pages import NARROW, WIDE, findings, open_page, sign_in
+from tests.console.pages import NARROW, WIDE, HeldBack, findings, open_page, sign_in
 
 CONTACTS, MESSAGES = "/api/v2/contacts.json", "/api/v2/messages.json"
 
@@ -128,9 +128,16 @@ def test_a_refused_reply_to_a_contact_that_was_deleted_is_read_and_thrown_away(s
         delete_contacts(tx, clinic.service.workspace.id, [found])
     page = somebody.new_page()
     open_page(page, clinic, "contacts")
+    held = HeldBack(page, f"**{CONTACTS}?uuid=*")
     page.get_by_role("link", name="Open the conversation").click()
+    discard = page.get_by_role("button", name="Discard")
+    discard.focus()
+    held.wait()
+    held.let_go()
+    expect(page.get_by_role("heading", name="This contact does not exist")).to_be_visible()
     expect(page.locator(".pending")).to_contain_text("Too late")
-    page.get_by_role("button", name="Discard").press("Enter")  # a click is lost if the list moves under the pointer
+    expect(discard).to_be_focused()
+    page.keyboard.press("Enter")
     expect(page.locator(".pending")).to_have_count(0)
     open_page(page, clinic, "contacts")
     expect(page.get_by_text("Not sent")).to_have_count(0)
@@ -141,13 +148,19 @@ def test_a_kept_reply_is_sent_after_the_session_ended_and_the_person_signed_in_a
     page = sign_in(somebody, clinic, "editor")
     open_page(page, clinic, "inbox", contact)
     expect(page.locator(".message")).to_have_count(1)
-    somebody.clear_cookies()
-    page.get_by_label("Write an answer").fill("Before it ended")
+    held = HeldBack(page, f"**{MESSAGES}")
+    answer = page.get_by_label("Write an answer")
+    answer.fill("Before it ended")
     page.keyboard.press("Control+Enter")
+    answer.fill("Half written")
+    held.wait()
+    somebody.clear_cookies()
+    held.let_go()
     page.get_by_label("E-mail address").fill(clinic.email("editor"))
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in", exact=True).click()
     expect(page.locator(".message.out:not(.pending)", has_text="Before it ended")).to_be_visible()
+    expect(answer).to_have_value("Half written")
     assert texts_to(clinic, contact) == ["Before it ended", "Good day"]
 
 
