@@ -1,4 +1,6 @@
-"""How channels are called. Their types are declared in folders that load nothing else."""
+"""How channels are called. Their options are made of the types of channels, which take as long to load as all other
+declarations together: `program.py` loads this module when a command of channels is called.
+"""
 
 from collections.abc import Iterator, Mapping
 
@@ -7,7 +9,7 @@ import click
 from channels.declaration import Setting
 from channels.presets import list_presets
 from channels.types import DEFAULT_GATEWAY, GATEWAYS, TYPES
-from relayboard.usage.parts import Action, Noun, OneOf, flag, limit, option, text_or_file, this, workspace
+from relayboard.usage.parts import Action, OneOf, flag, limit, option, text_or_file, this, workspace
 from relayboard.usage.people import IN
 from relayboard.usage.values import CALL_OUTCOMES, CHANNEL_EVENTS, FASTEST_GATEWAY, SLOWEST_GATEWAY, Number, WholeNumber
 
@@ -101,9 +103,7 @@ def _help(of_types: Mapping[str, Setting]) -> str:
     return " ".join(f"{', '.join(names)}: {text}." for text, names in types.items())
 
 
-CHANNEL = Noun(
-    "channel",
-    "phones and gateways",
+ACTIONS = (
     Action("list", "channels.run_list", "the active channels of a workspace", workspace(), examples=(IN,)),
     Action(
         "show",
@@ -263,4 +263,3 @@ CHANNEL = Noun(
         examples=(THIS,),
     ),
 )
-ALL = (CHANNEL,)

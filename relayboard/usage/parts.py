@@ -240,6 +240,21 @@ class Noun(Listing):
         return super().invoke(ctx)
 
 
+class LaterNoun(Noun):
+    """A noun whose commands are the `ACTIONS` of a module, loaded when one of them is asked for."""
+
+    def __init__(self, name: str, text: str, module: str) -> None:
+        super().__init__(name, text)
+        del self.commands
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "commands":
+            raise AttributeError(name)
+        self.commands = {each.name or "": each for each in import_module(self._module).ACTIONS}
+        return self.commands
+
+
 def option(
     name: str,
     text: str,

@@ -3,15 +3,16 @@
 import click
 
 from relayboard.base.version import program_version
-from relayboard.usage import channels, data, flows, messaging, moving, people, records, services, tools
-from relayboard.usage.parts import HELP, NAME, Listing
+from relayboard.usage import data, flows, messaging, moving, people, records, services, tools
+from relayboard.usage.parts import HELP, NAME, LaterNoun, Listing
 
 EPILOG = """`relayboard COMMAND --help` tells more. Settings come from the environment or a file .env. On a terminal
 commands show tables, in a pipe or with --json they write JSON."""
 
 
 def build_program() -> click.Group:
-    nouns = [*services.ALL, *people.ALL, *channels.ALL, *messaging.ALL, *records.ALL, *flows.ALL]
+    channel = LaterNoun("channel", "phones and gateways", "relayboard.usage.channels")
+    nouns = [*services.ALL, *people.ALL, channel, *messaging.ALL, *records.ALL, *flows.ALL]
     nouns += [*data.ALL, *moving.ALL, *tools.ALL]
     return Listing(
         NAME,

@@ -43,6 +43,9 @@ def list_loaded(*calls: list[str], **settings: str) -> set[str]:
 
 def test_help_version_and_wrong_usage_load_nothing_that_does_the_work() -> None:
     assert list_loaded(*CALLS) & HEAVY == set()
+    assert list_loaded(*CALLS[:-1]) & {"channels", "flows", "regex", "ssl"} == set(), (
+        "only commands of channels need them"
+    )
 
 
 def test_a_short_command_loads_the_database_and_little_else(sqlite_template: Path, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import shlex
 import click
 import pytest
 
-from relayboard.usage.channels import CHANNEL
+from relayboard.usage.channels import ACTIONS
 from relayboard.usage.parts import Action
 from tests.relayboard.every_command.leaves import COMMANDS, LEAVES, Leaf
 
@@ -95,6 +95,6 @@ def test_help_says_what_each_argument_is_and_its_examples_are_right(words: Leaf)
 
 def test_settings_of_channels_name_no_records_of_the_workspace() -> None:
     """The user of a mail server is not looked up among those who sign in."""
-    records = {each.name: each.records for each in CHANNEL.commands.values() if isinstance(each, Action)}
+    records = {each.name: each.records for each in ACTIONS}
 
     assert (records["create"], records["change"]) == ({}, {"channel": "channel"})
