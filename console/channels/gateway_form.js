@@ -1,6 +1,7 @@
 /** Adding a gateway, and changing how one is called: a form from what its type or its preset declares. What is right for nearly
  *  everybody is folded. */
 
+import { CountryChoice } from "../parts/choosers.js";
 import { FormDialog } from "../parts/dialog.js";
 import { Field, Problem, Waiting } from "../parts/small.js";
 import { newKey, post } from "../shared/api.js";
@@ -49,7 +50,7 @@ export function GatewayDialog({ entry, onDone, onClose }) {
       <div class="form-grid">
         <${Field} label=${t("channels.name")} id="name"><input id="name" name="name" required maxlength="64" dir="auto" defaultValue=${entry.title} /><//>
         <${Field} label=${word("address", type.type)} id="address" help=${`${sentence(word("address_help", type.type))}. ${t("gateway.address_help")}`}><input id="address" name="address" required maxlength="255" aria-describedby="address-help" /><//>
-        ${hasNumbers && html`<${Field} label=${t("gateway.country")} id="country" help=${t("gateway.country_help")}><input id="country" name="country" maxlength="2" pattern="[A-Za-z]{2}" autocapitalize="characters" aria-describedby="country-help" /><//>`}
+        ${hasNumbers && html`<${Field} label=${t("gateway.country")} id="country" help=${t("gateway.country_help")}><${CountryChoice} id="country" /><//>`}
         ${hasFew && scheme}
         ${asked.filter(({ isFolded }) => !isFolded).map(({ input }) => input)}
       </div>

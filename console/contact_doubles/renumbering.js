@@ -1,5 +1,6 @@
 /** Numbers that a country changed: what a rule would change, and then the change. */
 
+import { CountryChoice } from "../parts/choosers.js";
 import { confirmFirst } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
 import { Field } from "../parts/small.js";
@@ -40,7 +41,7 @@ export function Renumbering({ onDone }) {
     event.preventDefault();
     const data = new FormData(/** @type {HTMLFormElement} */ (event.target));
     const [old, its, country] = ["old", "new", "country"].map((name) => String(data.get(name)).replace(/\s/g, ""));
-    walk({ old, new: its, ...(country ? { country: country.toUpperCase() } : {}) }, false);
+    walk({ old, new: its, ...(country ? { country } : {}) }, false);
   };
   const count = number(report?.renumbered ?? 0);
   const ask = (/** @type {Rule} */ wanted) =>
@@ -52,7 +53,7 @@ export function Renumbering({ onDone }) {
       <form class="form-grid" onSubmit=${preview} onInput=${() => setRule(null)}>
         <${Field} label=${t("renumber.old")} id="renumber-old"><input id="renumber-old" name="old" dir="ltr" inputmode="tel" placeholder="+229" required maxlength="16" pattern="\s*\+[0-9 ]*[0-9][0-9 ]*" title="+229" /><//>
         <${Field} label=${t("renumber.new")} id="renumber-new"><input id="renumber-new" name="new" dir="ltr" inputmode="tel" placeholder="+22901" required maxlength="16" pattern="\s*\+[0-9 ]*[0-9][0-9 ]*" title="+22901" /><//>
-        <${Field} label=${t("renumber.country")} id="renumber-country" help=${t("renumber.country_help")}><input id="renumber-country" name="country" dir="ltr" autocapitalize="characters" maxlength="2" pattern="[A-Za-z]{2}" aria-describedby="renumber-country-help" /><//>
+        <${Field} label=${t("renumber.country")} id="renumber-country" help=${t("renumber.country_help")}><${CountryChoice} id="renumber-country" /><//>
         <p class="actions">
           <button type="submit" disabled=${parts.isGoing}>${t("renumber.preview")}</button>
           ${rule && report && report.renumbered > 0 && html`<button type="button" class="danger" onClick=${() => ask(rule)}>${t("renumber.apply", { count })}</button>`}

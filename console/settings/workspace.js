@@ -1,5 +1,6 @@
 /** The workspace: what it is called, where it is and what it speaks; and where people who build go on. */
 
+import { CountryChoice, LanguagesChoice, ZoneChoice } from "../parts/choosers.js";
 import { FormDialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
 import { notify } from "../parts/notices.js";
@@ -52,9 +53,9 @@ function WorkspaceDialog({ shown, onClose }) {
     const text = (/** @type {string} */ name) => String(data.get(name)).trim();
     await post("workspace_settings", {
       name: text("name"),
-      country: text("country").toUpperCase(),
+      country: text("country"),
       timezone: text("timezone"),
-      languages: text("languages").split(/[\s,;]+/).filter(Boolean),
+      languages: text("languages").split(" ").filter(Boolean),
       date_style: /** @type {typeof STYLES[number]} */ (text("date_style")),
       answer_limit: Number(text("answer_limit")),
       origins: text("origins").split(/[\s,;]+/).filter(Boolean),
@@ -67,12 +68,11 @@ function WorkspaceDialog({ shown, onClose }) {
     <${FormDialog} title=${t("settings.workspace")} submit=${t("act.save")} draft="settings.workspace" onSubmit=${save} onClose=${onClose}>
       <${Field} label=${t("contact.name")} id="workspace-title"><input id="workspace-title" name="name" required maxlength="128" defaultValue=${shown.name} /><//>
       <${Field} label=${t("settings.country")} id="workspace-country" help=${t("settings.country_help")}>
-        <input id="workspace-country" name="country" maxlength="2" pattern="[A-Za-z]{2}" autocapitalize="characters" defaultValue=${shown.country ?? ""} aria-describedby="workspace-country-help" /><//>
+        <${CountryChoice} id="workspace-country" value=${shown.country} /><//>
       <${Field} label=${t("settings.timezone")} id="workspace-zone" help=${t("settings.timezone_help")}>
-        <input id="workspace-zone" name="timezone" required maxlength="64" list="zones" defaultValue=${shown.timezone ?? ""} aria-describedby="workspace-zone-help" />
-        <datalist id="zones">${Intl.supportedValuesOf("timeZone").map((zone) => html`<option key=${zone} value=${zone} />`)}</datalist><//>
+        <${ZoneChoice} id="workspace-zone" value=${shown.timezone} /><//>
       <${Field} label=${t("settings.languages")} id="workspace-languages" help=${t("settings.languages_help")}>
-        <input id="workspace-languages" name="languages" required defaultValue=${(shown.languages ?? []).join(", ")} aria-describedby="workspace-languages-help" /><//>
+        <${LanguagesChoice} id="workspace-languages" name="languages" value=${shown.languages ?? []} /><//>
       <${Field} label=${t("settings.date_style")} id="workspace-style"><select id="workspace-style" name="date_style">
         ${STYLES.map((style) => html`<option key=${style} value=${style} selected=${style === shown.date_style}>${word("date_style", style)}</option>`)}
       </select><//>

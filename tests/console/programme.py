@@ -66,8 +66,9 @@ def add_gateway(page: Page, provider_url: str, show: Show) -> None:
     page.get_by_role("link", name="Add a channel").first.click()
     page.get_by_label("Search channels").fill("http")
     page.get_by_role("link", name="HTTP gateway").click()
-    for label, value in (("Sender", "8080"), ("Country", "RW"), ("URL for sending", provider_url)):
+    for label, value in (("Sender", "8080"), ("URL for sending", provider_url)):
         page.get_by_label(label, exact=True).fill(value)
+    page.get_by_label("Country", exact=True).select_option("Rwanda")
     show("gateway")
     page.get_by_role("button", name="Add", exact=True).click()
     page.wait_for_url("**/connect")

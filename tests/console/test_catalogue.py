@@ -102,7 +102,7 @@ def test_a_preset_asks_for_its_fields_and_says_each_url_to_copy(somebody: Browse
         page.get_by_role("link", name="Kannel").press("Enter")
         form = page.get_by_role("dialog", name="Add Kannel")
         form.get_by_label("Sender", exact=True).fill("8282")
-        form.get_by_label("Country").fill("RW")
+        form.get_by_label("Country").select_option("Rwanda")
         form.get_by_label("Address of the server").fill(smsbox.url.removesuffix("/hook"))
         form.get_by_label("User name").fill("relayboard")
         form.get_by_label("Password").fill("s3cret")
