@@ -205,7 +205,7 @@ function Course({ file }) {
       ${file.error && html`<p class="problem" role="alert">${file.error}</p>`}
       <dl class="facts">${counts.map(([text, count]) => html`<div key=${text}><dt>${t(text)}</dt><dd>${number(count)}</dd></div>`)}</dl>
       ${file.columns.filter(({ unread }) => unread).map((column) => html`<p key=${column.place} class="problem"><span><bdi>${column.header || `#${column.place}`}</bdi>: ${t("imports.not_understood", { count: number(column.unread ?? 0), total: number(column.filled ?? 0) })} ${(column.unread_examples ?? []).map((each) => html`“<bdi>${each}</bdi>” `)}</span></p>`)}
-      ${file.rejects_url && html`<p><a class="button" href=${file.rejects_url} download><${Icon} name="download" size=${16} /> ${t("imports.rejects")}</a></p>
+      ${file.rejects_url && html`<p><a class="button" href=${file.rejects_url} download=${`rejected-${file.created_on.slice(0, 10)}.csv`}><${Icon} name="download" size=${16} /> ${t("imports.rejects")}</a></p>
         <p class="help">${t("imports.rejects_help")}</p>`}
       ${file.status === "completed" && html`<p><a href=${link(["contacts"])}>${t("imports.see")}</a></p>`}
     </section>

@@ -4,6 +4,7 @@ import { Icon } from "../parts/icons.js";
 import { Badge, Empty, ListEnd } from "../parts/small.js";
 import { useAll, useList } from "../shared/lists.js";
 import { useRepeat } from "../shared/repeat.js";
+import { link } from "../shared/router.js";
 import { fullTime, listTime, number, shortTime, size, t, word } from "../shared/texts.js";
 import { html } from "../shared/ui.js";
 import { ExportForm } from "./form.js";
@@ -22,7 +23,8 @@ export default function Exports({ place }) {
   const isEmpty = list.items.length === 0 && !list.loading && !list.problem;
   return html`
     <main id="main" class="page" tabindex="-1">
-      <header class="page-header"><h1>${t("exports.title")}</h1></header>
+      <header class="page-header">
+        <a class="button quiet icon-only" href=${link(["contacts"])} aria-label=${t("act.back")}><${Icon} name="back" /></a><h1>${t("exports.title")}</h1></header>
       <${ExportForm} key=${JSON.stringify(place.query)} query=${place.query} onMade=${list.reload} />
       ${isEmpty && html`<${Empty} icon="download" title=${t("exports.empty")} text=${t("exports.empty_text")} />`}
       ${list.items.length > 0 && html`<p class="help">${t("exports.help")}</p>`}
@@ -35,7 +37,7 @@ export default function Exports({ place }) {
             ${" "}${each.format.toUpperCase()} · ${t("exports.records", { count: number(each.record_count) })}${each.size !== null && ` · ${size(each.size)}`}
           </span>
           <time datetime=${each.created_on} title=${fullTime(each.created_on)}>${listTime(each.created_on)}</time>
-          ${each.download_url && html`<a class="button" href=${each.download_url} download><${Icon} name="download" size=${16} /> ${t("exports.download")}</a>`}
+          ${each.download_url && html`<a class="button" href=${each.download_url} download=${`${each.type}-${each.created_on.slice(0, 10)}.${each.format}`}><${Icon} name="download" size=${16} /> ${t("exports.download")}</a>`}
           ${each.error && html`<p class="problem">${each.error}</p>`}
         </li>`)}
       </ul>

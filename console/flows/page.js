@@ -54,8 +54,6 @@ function FlowList({ isArchived }) {
   return html`
     <main id="main" class="page" tabindex="-1">
       <header class="page-header"><h1>${t("flows.title")}</h1><span class="grows"></span>
-        ${may("list_triggers") && html`<a class="button quiet only-narrow" href=${link(["triggers"])}><${Icon} name="play" size=${18} /> ${t("triggers.title")}</a>`}
-        ${may("list_campaigns") && html`<a class="button quiet only-narrow" href=${link(["campaigns"])}><${Icon} name="campaign" size=${18} /> ${t("campaigns.title")}</a>`}
         ${may("read_calendar") && html`<a class="button quiet" href=${link(["flows", "calendar"])}><${Icon} name="clock" size=${18} /> ${t("calendar.title")}</a>`}
         ${!isEmpty && ways}</header>
       <div class="list-tools">
@@ -81,7 +79,6 @@ function Card({ flow, onAsk, onChange }) {
   return html`
     <li class="card flow-card">
       <header>
-        <span class="empty-icon small"><${Icon} name="flow" size=${20} /></span>
         <div><h2><a href=${link(["flows", flow.uuid])}>${flow.name}</a></h2><p>${word("flow_type", flow.type)} · ${listTime(flow.modified_on)}</p></div>
         ${may("create_flow_start") && !flow.archived && html`<button type="button" onClick=${() => onAsk("start")}><${Icon} name="play" size=${16} /> ${t("act.start")}</button>`}
         <${Menu} label=${t("flows.more", { name: flow.name })} items=${flowItems({ flow, onAsk, onChange })} />

@@ -28,7 +28,7 @@ export default function Overview({ place }) {
     <main id="main" class="page overview" tabindex="-1">
       <header class="page-header">
         <h1>${t("overview.title")}</h1><span class="grows"></span>
-        ${may("read_figures") && html`<a class="button" href=${link(["figures"])}><${Icon} name="report" size=${16} /> ${t("figures.title")}</a>`}
+        ${may("read_figures") && html`<a class="button wide-only" href=${link(["figures"])}><${Icon} name="report" size=${16} /> ${t("figures.title")}</a>`}
         <select aria-label=${t("overview.period")} onChange=${(/** @type {any} */ event) => go(["overview"], { days: event.target.value })}>
           ${PERIODS.map((days) => html`<option key=${days} value=${days} selected=${days === period}>${t("overview.days", { days: number(Number(days)) })}</option>`)}
         </select>

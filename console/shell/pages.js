@@ -1,13 +1,13 @@
 /** The pages of the console, in the order of the navigation. A page is loaded when it is first opened. One that `isUnder` another
  *  is reached from there. On a small screen what is open in a page takes the place of the navigation and leads back to the page;
- *  one with `ownSections` has no such way back. The navigation of a small screen has no room for
- *  those that are `onlyWide`: the page before links to them. */
+ *  one with `ownSections` has no such way back. The bar of a small screen has room for five pages:
+ *  those that are `isBeyond` stand in its menu. */
 
 import { may } from "../shared/session.js";
 import { addTexts } from "../shared/texts.js";
 
 /**
- * @typedef {{name: string, title: import("../shared/texts.js").Key, icon: string, isFor: () => boolean, isUnder?: string, ownSections?: boolean, onlyWide?: boolean,
+ * @typedef {{name: string, title: import("../shared/texts.js").Key, icon: string, isFor: () => boolean, isUnder?: string, ownSections?: boolean, isBeyond?: boolean,
  *   load: () => Promise<{default: (props: {place: import("../shared/router.js").Place}) => any}>}} Page
  */
 
@@ -28,7 +28,7 @@ export const PAGES = [
     title: "figures.title",
     icon: "report",
     isFor: () => may("read_figures"),
-    onlyWide: true,
+    isBeyond: true,
     load: () => withTexts("../figures/texts/", import("../figures/page.js")),
   },
   {
@@ -88,6 +88,7 @@ export const PAGES = [
     title: "flows.title",
     icon: "flow",
     isFor: () => may("list_flows"),
+    isBeyond: true,
     load: () => withTexts("../flows/texts/", import("../flows/page.js")),
   },
   {
@@ -95,7 +96,7 @@ export const PAGES = [
     title: "triggers.title",
     icon: "play",
     isFor: () => may("list_triggers"),
-    onlyWide: true,
+    isBeyond: true,
     load: () => withTexts("../triggers/texts/", import("../triggers/page.js")),
   },
   {
@@ -103,7 +104,7 @@ export const PAGES = [
     title: "campaigns.title",
     icon: "campaign",
     isFor: () => may("list_campaigns"),
-    onlyWide: true,
+    isBeyond: true,
     load: () => withTexts("../campaigns/texts/", import("../campaigns/page.js")),
   },
   {
@@ -111,6 +112,7 @@ export const PAGES = [
     title: "channels.title",
     icon: "channel",
     isFor: () => may("list_channels"),
+    isBeyond: true,
     load: () => withTexts("../channels/texts/", import("../channels/page.js")),
   },
   {
@@ -126,6 +128,7 @@ export const PAGES = [
     title: "settings.title",
     icon: "gear",
     isFor: () => true,
+    isBeyond: true,
     ownSections: true,
     load: () => withTexts("../settings/texts/", import("../settings/page.js")),
   },

@@ -8,7 +8,7 @@ import { Loaded } from "../parts/loaded.js";
 import { attempt } from "../parts/notices.js";
 import { Avatar, Empty } from "../parts/small.js";
 import { online } from "../shared/api.js";
-import { link, place } from "../shared/router.js";
+import { go, link, place } from "../shared/router.js";
 import { account, chooseWorkspace, signOut } from "../shared/session.js";
 import { chooseLanguage, language, LANGUAGES, number, t } from "../shared/texts.js";
 import { counts, mentions } from "../shared/counts.js";
@@ -74,8 +74,8 @@ const Navigation = ({ pages, current }) => html`
     <button type="button" class="quiet seek" title="Ctrl K" onClick=${openPalette}><${Icon} name="search" /><span>${t("palette.title")}</span></button>
     <ul>
       ${pages.map(
-        ({ name, title, icon, onlyWide }) => html`
-          <li key=${name} class=${onlyWide ? "only-wide" : undefined}>
+        ({ name, title, icon, isBeyond }) => html`
+          <li key=${name} class=${isBeyond ? "is-beyond" : undefined}>
             <a href=${link([name])} aria-current=${name === current ? "page" : undefined}>
               <${Icon} name=${icon} /><span>${t(title)}</span>
             </a>
@@ -85,6 +85,7 @@ const Navigation = ({ pages, current }) => html`
       )}
     </ul>
     <${PersonMenu} />
+    <${MoreMenu} pages=${pages.filter(({ isBeyond }) => isBeyond)} current=${current} />
   </nav>
 `;
 
@@ -125,7 +126,8 @@ const workspaceItems = () => {
   return workspaces.map(({ uuid, name }) => ({ id: uuid, text: name, checked: uuid === workspace.uuid, onPick: () => attempt(() => chooseWorkspace(uuid)) }));
 };
 
-function PersonMenu() {
+/** What one's own menu offers. */
+function personItems() {
   const { user } = /** @type {import("../shared/session.js").Account} */ (account.value);
   const languages = Object.entries(LANGUAGES).map(([code, name]) => ({
     text: name,
@@ -133,9 +135,25 @@ function PersonMenu() {
     checked: code === language.value,
     onPick: () => chooseLanguage(code),
   }));
-  // A small screen has no room for the menu of workspaces.
-  const workspaces = workspaceItems().map((item) => ({ ...item, onlyNarrow: true }));
-  const items = [...(workspaces.length > 1 ? workspaces : []), ...languages, { text: t("keys.title"), icon: "help", onPick: openKeys }, { text: t("sign_in.out"), icon: "out", onPick: () => leave(user.uuid) }];
+  return [...languages, { text: t("keys.title"), icon: "help", onPick: openKeys }, { text: t("sign_in.out"), icon: "out", onPick: () => leave(user.uuid) }];
+}
+
+function PersonMenu() {
+  const { user } = /** @type {import("../shared/session.js").Account} */ (account.value);
   const text = html`<${Avatar} name=${user.name || user.email} id=${user.uuid} /><span class="person-name" dir="auto">${user.name || user.email}</span>`;
-  return html`<div class="person"><${Menu} label=${t("shell.person")} items=${items} text=${text} up className="quiet" /></div>`;
+  return html`<div class="person"><${Menu} label=${t("shell.person")} items=${personItems()} text=${text} up className="quiet" /></div>`;
+}
+
+/** On a small screen, what its bar has no room for. @param {{pages: import("./pages.js").Page[], current: string | undefined}} props */
+function MoreMenu({ pages, current }) {
+  const workspaces = workspaceItems();
+  const items = [
+    { id: "palette", text: t("palette.title"), icon: "search", onPick: openPalette },
+    ...pages.map(({ name, title, icon }) => ({ id: name, text: t(title), icon, onPick: () => go([name]) })),
+    ...(workspaces.length > 1 ? workspaces : []),
+    ...personItems(),
+  ];
+  const isHere = pages.some(({ name }) => name === current);
+  const text = html`<${Icon} name="more" /><span>${t("inbox.more")}</span>`;
+  return html`<div class="beyond"><${Menu} label=${t("shell.more_pages")} items=${items} text=${text} up className=${isHere ? "quiet is-here" : "quiet"} /></div>`;
 }
