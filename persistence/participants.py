@@ -1,22 +1,24 @@
 """Who of the workspace takes part in a conversation: who looks at it or types an answer now, and who was named in a
-note and has not looked since. There is no history: a person has a row for what they look at and for what waits for
-them.
+note and has not looked since; and who has a flow open in the editor. There is no history: a person has a row for what
+they look at and for what waits for them.
 """
 
 from collections.abc import Sequence
 from datetime import timedelta
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import Column, case, delete, select, update
 
 from persistence.accounts.accounts import email_key
 from persistence.database import Transaction
+from persistence.deletions import SHOWN_KINDS
 from persistence.errors import LostRace, NothingFound
 from persistence.lists import Condition, ListQuery, ListSpec, belongs_to, reversible
-from persistence.records import Record
+from persistence.records import Record, optional
 from persistence.stamps import stamped
 from persistence.tables.accounts import membership, user, user_ref
 from persistence.tables.changes import participant
 from persistence.tables.contacts import CONTACT_REF, contact
+from persistence.tables.flows import FLOW_REF, flow
 from persistence.tickets.records import TICKET_ROLES
 
 GONE = "gone"
@@ -40,11 +42,22 @@ def _mentioned(_query: ListQuery, mentioned: bool) -> list[Condition]:
     return [rows.mentioned_on.is_not(None)] if mentioned else []
 
 
+CONVERSATIONS, FLOWS = "contact", "flow"
+SORT = case((rows.flow_id.is_(None), CONVERSATIONS), else_=FLOWS)
+"""What somebody takes part in."""
+
+
+def _of_kinds(query: ListQuery) -> list[Condition]:
+    kinds = query.values.get(SHOWN_KINDS)
+    return [] if kinds is None else [SORT.in_(kinds)]
+
+
 PARTICIPANTS = ListSpec(
     participant,
     Record(
         {
-            "contact": Record(CONTACT_REF),
+            "contact": optional(contact.c.id, CONTACT_REF),
+            "flow": optional(flow.c.id, FLOW_REF),
             "user": Record(user_ref(user)),
             "state": rows.state,
             "seen_on": rows.seen_on,
@@ -53,9 +66,14 @@ PARTICIPANTS = ListSpec(
         }
     ),
     reversible(rows.modified_on, rows.id),
-    source=participant.join(contact, contact.c.id == rows.contact_id).join(user, user.c.id == rows.user_id),
+    source=participant.join(user, user.c.id == rows.user_id)
+    .outerjoin(contact, contact.c.id == rows.contact_id)
+    .outerjoin(flow, flow.c.id == rows.flow_id),
+    options=frozenset({SHOWN_KINDS}),
+    standing=_of_kinds,
     filters={
         "contact": belongs_to(rows.contact_id, contact),
+        "flow": belongs_to(rows.flow_id, flow),
         "user": _of_user,
         "here": _here,
         "mentioned": _mentioned,
@@ -71,14 +89,25 @@ def attend(tx: Transaction, workspace_id: int, contact_id: int, user_id: int, st
     person = (contact.c.workspace_id == workspace_id) & (contact.c.id == contact_id) & ~contact.c.is_deleted
     if tx.execute(select(contact.c.id).where(person).with_for_update(read=True, key_share=True)).first() is None:
         raise LostRace
+    _say(tx, workspace_id, rows.contact_id, contact_id, user_id, state)
+
+
+def attend_flow(tx: Transaction, workspace_id: int, flow_id: int, user_id: int, state: str) -> None:
+    """The same of a flow in the editor. Flows are not deleted."""
+    _say(tx, workspace_id, rows.flow_id, flow_id, user_id, state)
+
+
+def _say(
+    tx: Transaction, workspace_id: int, about: Column[int | None], about_id: int, user_id: int, state: str
+) -> None:
     mine = (rows.workspace_id == workspace_id) & (rows.user_id == user_id)
-    is_over = (rows.seen_on < tx.now - HOLDS) & rows.mentioned_on.is_(None) & (rows.contact_id != contact_id)
+    is_over = (rows.seen_on < tx.now - HOLDS) & rows.mentioned_on.is_(None) & about.is_distinct_from(about_id)
     tx.execute(delete(participant).where(mine, is_over))
     values = {"state": state, "seen_on": tx.now, "modified_on": stamped(tx, participant, workspace_id)}
     seen = {} if state == GONE else {"mentioned_on": None}
-    made = {"workspace_id": workspace_id, "contact_id": contact_id, "user_id": user_id, "mentioned_on": None}
-    key = (rows.workspace_id, rows.contact_id, rows.user_id)
+    made = {"workspace_id": workspace_id, about.key: about_id, "user_id": user_id, "mentioned_on": None}
     added = tx.upsert(participant).values(**made, **values)
+    key = (rows.workspace_id, about, rows.user_id)
     tx.execute(added.on_conflict_do_update(index_elements=key, set_={**values, **seen}))
 
 

@@ -17,7 +17,7 @@ from persistence.deletions import DELETIONS
 from persistence.flow_starts.flow_starts import STARTS
 from persistence.lists import ListQuery, ListSpec
 from persistence.messages.records import MESSAGES
-from persistence.participants import PARTICIPANTS
+from persistence.participants import PARTICIPANTS, SORT
 from persistence.records import Record, select_records, write_record
 from persistence.runs.records import RUNS
 from persistence.stamps import found_by
@@ -67,7 +67,7 @@ KINDS = (
     Kind("message", MESSAGES),
     Kind("run", RUNS),
     Kind("ticket", TICKETS),
-    Kind("participant", PARTICIPANTS),
+    Kind("participant", PARTICIPANTS, sort=SORT),
     Kind("channel", CHANNELS, is_gone=~channel.c.is_active),
     Kind("flow_start", STARTS, conditions=[IS_BY_USER]),
     Kind("broadcast", BROADCASTS),

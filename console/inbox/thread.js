@@ -31,7 +31,7 @@ const ROOM_FOR_COLUMN = "(min-width: 1280px)";
 
 /** Who sees the list first waits for none of it. */
 const loadColumn = () => import("./person.js");
-const loadPresence = () => import("./presence.js");
+const loadPresence = () => import("../parts/presence.js");
 const loadTickets = () => import("../tickets/ticket_section.js");
 
 /**
@@ -59,7 +59,7 @@ export function Thread({ contact, back, ticket = "", sought = "", soughtOn = "",
           <p>
             ${person.contact?.name && urn && html`<bdi>${addressOf(urn)}</bdi>`}
             ${person.contact?.flow && html`<span class="in-flow"><${Icon} name="flow" size=${14} /> ${person.contact.flow.name}</span>`}
-            <${Loaded} load=${loadPresence} isPart isQuiet contact=${contact} />
+            <${Loaded} load=${loadPresence} isPart isQuiet kind="contact" uuid=${contact} />
             ${tickets.open && !column.isShown && html`<button type="button" class="link ticket-mark" title=${t("ticket.open")} onClick=${column.toggle}><${Icon} name="ticket" size=${14} />
               <span class="hidden">${t("ticket.open")}: </span><bdi>${tickets.open.assignee?.name || tickets.open.assignee?.email || t("tickets.nobody")}</bdi></button>`}
           </p>

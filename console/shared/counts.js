@@ -102,7 +102,7 @@ async function load() {
       unread.value = new Set(notRead.results.map(({ uuid }) => uuid));
       waiting.value = new Set(toAnswer.results.map(({ uuid }) => uuid));
       tickets.value = new Map(open.results.map(({ uuid, contact, assignee }) => [uuid, { contact: contact.uuid, assignee: assignee?.email ?? "" }]));
-      mentions.value = new Map(named.results.map(({ contact }) => [contact.uuid, contact.name]));
+      mentions.value = new Map(named.results.flatMap(({ contact }) => (contact ? [[contact.uuid, contact.name]] : [])));
       more.value = { unread: !!cursorOf(notRead.next), waiting: !!cursorOf(toAnswer.next), tickets: !!cursorOf(open.next) };
     });
   } finally {
@@ -123,7 +123,7 @@ function keepTicket({ uuid, status, contact, assignee }) {
 
 /** @param {import("./contract.js").Records["participant"]} participant */
 function keepMention({ user, contact, mentioned_on: on }) {
-  if (user.email !== account.value?.user.email || mentions.value.has(contact.uuid) === !!on) return;
+  if (!contact || user.email !== account.value?.user.email || mentions.value.has(contact.uuid) === !!on) return;
   const changed = new Map(mentions.value);
   if (on) changed.set(contact.uuid, contact.name);
   else changed.delete(contact.uuid);

@@ -47,6 +47,7 @@ function tellOf({ uuid, contact, urn, text }) {
 
 /** @param {import("../shared/contract.js").Records["participant"]} participant */
 function tellOfMention({ user, contact, mentioned_on: on }) {
+  if (!contact) return;
   const key = `${contact.uuid} ${on}`;
   if (!on || user.email !== account.value?.user.email || choices.value.told === "none" || told.includes(key) || isLookedAt(contact.uuid)) return;
   tellOnce(key, contact.uuid, displayName(contact.name, null), t("mention.told"));

@@ -6,6 +6,7 @@ from handlers.asgi.plain_responses import Refusal
 from handlers.contract.operations import may_use
 from handlers.service import Service
 from handlers.v2.deletions import deletion_kinds
+from handlers.v2.participants import participant_kinds
 from persistence.stream import kind_right
 from persistence.tokens import Credentials
 
@@ -13,7 +14,6 @@ ID_LENGTH = 64
 LISTED_BY = {
     "run": "list_runs",
     "ticket": "list_tickets",
-    "participant": "list_participants",
     "channel": "list_channels",
     "flow_start": "list_flow_starts",
     "broadcast": "list_broadcasts",
@@ -35,4 +35,6 @@ def follow_changes(service: Service, credentials: Credentials, last_id: str | No
 def kinds_of(credentials: Credentials) -> Collection[str]:
     """The kinds of records whose events a role gets, and a token that is limited to areas."""
     listed = (kind for kind, operation_id in LISTED_BY.items() if may_use(credentials, operation_id))
-    return frozenset((*listed, *(kind_right("deletion", kind) for kind in deletion_kinds(credentials))))
+    gone = (kind_right("deletion", kind) for kind in deletion_kinds(credentials))
+    there = (kind_right("participant", kind) for kind in participant_kinds(credentials))
+    return frozenset((*listed, *gone, *there))

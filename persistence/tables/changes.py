@@ -3,6 +3,7 @@ from datetime import date, datetime
 from sqlalchemy import (
     BigInteger,
     Boolean,
+    CheckConstraint,
     Column,
     Date,
     ForeignKey,
@@ -67,7 +68,8 @@ messages of the inbox after the message `read_id`, among the last hundred of the
 
 
 class ParticipantColumns(OwnedColumns):
-    contact_id: Named[int] = Column(BigId, ForeignKey("contact.id"))
+    contact_id: Named[int | None] = Column(BigId, ForeignKey("contact.id"))
+    flow_id: Named[int | None] = Column(BigId, ForeignKey("flow.id"))
     user_id: Named[int] = Column(Integer, ForeignKey("app_user.id"))
     state: Named[str] = Column(String(6))
     seen_on: Named[datetime] = Column(UtcDateTime)
@@ -79,18 +81,20 @@ participant = numbered_table(
     "participant",
     ParticipantColumns,
     UniqueConstraint("workspace_id", "contact_id", "user_id"),
+    UniqueConstraint("workspace_id", "flow_id", "user_id"),
+    CheckConstraint("(contact_id IS NULL) <> (flow_id IS NULL)", name="about"),
     Index("ix_participant_page", "workspace_id", "modified_on", "id"),
     Index("ix_participant_contact", "contact_id"),
     Index("ix_participant_user", "user_id", "workspace_id"),
     info=policy(
-        "one for each conversation at which a person looks, or that waits for one who was named in it",
+        "one for each conversation or drawn flow at which a person looks, or that waits for one who was named in it",
         erased="deleted",
         merged="user_id",
         is_carried=False,
     ),
 )
-"""Who of the workspace takes part in a conversation: `state` is here, typing or gone, as they said at `seen_on`;
-`mentioned_on` is when they were last named in a note at which they have not looked."""
+"""Who of the workspace takes part in a conversation, or in drawing a flow: `state` is here, typing or gone, as
+they said at `seen_on`; `mentioned_on` is when they were last named in a note at which they have not looked."""
 
 
 class DayCountColumns(LinkColumns):

@@ -151,9 +151,12 @@ def test_steps_go_from_one_flow_to_another_and_nobody_overwrites_what_another_on
     expect(nodes).to_have_count(2)
     expect(page.get_by_text("Saved as a draft")).to_be_visible()
 
+    before = middle(page, "main .primary:has-text('Publish')")
     second = browser.new_context(viewport=WIDE, locale="en-GB", reduced_motion="reduce")  # type: ignore[arg-type]
     other = sign_in(second, clinic, "administrator", place=f"flows/{target}/edit")
-    expect(other.get_by_text("Also drawing: Joel Editor")).to_be_visible()
+    expect(other.locator(".presence")).to_have_text("Also here: Joel Editor")
+    expect(page.locator(".presence")).to_have_text("Also here: Joel Administrator")
+    assert middle(page, "main .primary:has-text('Publish')") == before, "who comes moves nothing"
     with other.expect_response(is_saving):
         add_step(other, "Something else")
     add_step(page, "Decide by chance")
@@ -174,6 +177,8 @@ def test_steps_go_from_one_flow_to_another_and_nobody_overwrites_what_another_on
     expect(conflict).to_contain_text("Joel Administrator saved a draft of this flow")
     conflict.get_by_role("button", name="Take theirs").click()
     expect(nodes).to_have_count(4)
+    open_page(other, clinic, "flows", target)
+    expect(page.locator(".presence")).to_have_text("")
     second.close()
 
     theirs = newest(clinic, source)

@@ -27,6 +27,7 @@ from sqlalchemy import (
 
 from persistence.database import Database, Transaction
 from persistence.sql.columns import UtcDateTime, UuidText, new_uuid
+from persistence.tables.changes import participant
 from persistence.tables.complete import metadata
 from persistence.tables.deliveries import resthook_subscriber
 from persistence.workspaces.records import Workspace
@@ -131,6 +132,7 @@ FIXED: Mapping[tuple[str, str], Any] = {
     ("template_translation", "language"): "eng",
     ("template_translation", "locale"): "eng",
     ("participant", "state"): "gone",
+    ("participant", "flow_id"): None,
     ("template_translation", "status"): "approved",
     ("classifier", "type"): "wit",
     ("ticketer", "type"): "internal",
@@ -203,6 +205,9 @@ def fill_workspace(
             if table is resthook_subscriber:
                 # A subscription to events, with the id before that of the first row.
                 tx.execute(insert(table), [rows[0] | {"resthook_id": None, "events": ["contact.created"]}])
+            if table is participant:
+                there = {"contact_id": None, "flow_id": _parent_id(filled, "flow", first)}
+                tx.execute(insert(table), [rows[0] | there])
             tx.execute(insert(table), rows)
             if "id" in table.c and ("workspace_id" in table.c or table.name == "app_user"):
                 filled.rows[table.name] = _read_back(tx, table, rows, workspace)
@@ -221,6 +226,8 @@ def _read_back(tx: Transaction, table: Table, rows: Sequence[dict[str, Any]], wo
         mine.append(~table.c.is_system)
     if table is resthook_subscriber:
         mine.append(table.c.resthook_id.is_not(None))
+    if table is participant:
+        mine.append(table.c.contact_id.is_not(None))
     return list(tx.execute(select(table).where(*mine).order_by(table.c.id)).all())
 
 

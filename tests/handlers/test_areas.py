@@ -111,7 +111,7 @@ def test_what_only_an_area_has_is_shown_to_its_tokens_only(api: Api, filled: Fil
 @pytest.mark.parametrize("area", AREAS)
 def test_the_stream_gives_the_kinds_whose_lists_the_token_may_read(workspace: Workspace, area: str) -> None:
     lists = {
-        "contacts": ["contact", "participant"],
+        "contacts": ["contact", "participant of contact"],
         "messages": ["broadcast", "message"],
         "tickets": ["ticket"],
         "flows": ["flow_start", "run"],

@@ -3,6 +3,7 @@
 import { Icon } from "../../parts/icons.js";
 import { Menu } from "../../parts/menu.js";
 import { attempt, notify } from "../../parts/notices.js";
+import Presence from "../../parts/presence.js";
 import { loadAll } from "../../shared/lists.js";
 import { go, link } from "../../shared/router.js";
 import { may } from "../../shared/session.js";
@@ -19,7 +20,6 @@ import { useFigures } from "./figures.js";
 import { FlowTranslations } from "./forms/translations.js";
 import { StepList } from "./list.js";
 import { begin, change, findNode, positionOf, redone, selecting, undone } from "./model.js";
-import { Others } from "./others.js";
 import { StepPanel } from "./panel.js";
 import { boxesOf, freePlace, neighbour } from "./places.js";
 import { useKeeping, useSaving } from "./saving.js";
@@ -149,7 +149,8 @@ export function FlowEditor(opened) {
       <a class="button quiet icon-only" href=${link(["flows", flow.uuid])} aria-label=${t("act.back")}><${Icon} name="back" /></a>
       <h1>${flow.name}</h1>
       <span class="faint" role="status">${notKept || t(isPublished ? "flow_editor.saved" : isSaved ? "flow_editor.is_draft" : "flow_editor.kept")}</span>
-      ${opened.draftOf && !isPublished && html`<span class="faint">${t("flow_editor.draft_of", { who: opened.draftOf.name || opened.draftOf.email })}</span>`}<${Others} flow=${flow.uuid} /><span class="grows"></span>
+      ${opened.draftOf && !isPublished && html`<span class="faint">${t("flow_editor.draft_of", { who: opened.draftOf.name || opened.draftOf.email })}</span>`}
+      <${Presence} kind="flow" uuid=${flow.uuid} />
       <button type="button" class="primary" disabled=${isPublished} onClick=${() => setAsked({ kind: theirs ? "conflict" : "publish" })}>${t("flow_editor.publish")}</button>
     </header>
     <div class="list-tools drawing-tools">

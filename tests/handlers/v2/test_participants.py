@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from persistence.database import Database
+from persistence.sql.columns import new_uuid
 from persistence.stream import read_changes, read_clocks
 from persistence.users import remove_member
 from persistence.workspaces.records import Workspace
@@ -43,6 +44,22 @@ def test_who_looks_at_a_conversation_is_there_for_ninety_seconds_and_leaves_no_t
     assert states(api, here=True) == []
     agent.post(PATH, {"contact": bosco, "state": "here"})
     assert states(api) == [("Bosco", "here")]
+
+
+def test_who_has_a_flow_open_is_told_to_those_who_may_list_flows(api: Api, amina: str, clock: Any) -> None:
+    editor, agent = api.as_role("editor"), api.as_role("agent")
+    flow = api.post("/api/v2/flows.json", {"name": "Registration", "type": "message"}).json()["uuid"]
+
+    assert editor.post(PATH, {"flow": flow, "state": "here"}).status_code == 204
+    (told,) = api.results(PATH, flow=flow, here=True)
+    assert (told["contact"], told["flow"]["name"], told["user"]["email"]) == (None, "Registration", email_of(editor))
+    assert agent.results(PATH) == [] and agent.post(PATH, {"flow": flow, "state": "here"}).status_code == 400
+    for body in ({}, {"flow": flow, "contact": amina}, {"flow": new_uuid()}):
+        assert api.post(PATH, {**body, "state": "here"}).status_code == 400
+    clock.advance(seconds=91)
+    assert api.results(PATH, flow=flow, here=True) == []
+    editor.post(PATH, {"contact": amina, "state": "here"})
+    assert [(each["flow"], each["state"]) for each in api.results(PATH)] == [(None, "here")]
 
 
 def test_a_colleague_who_is_named_in_a_note_is_told_until_they_look(api: Api, amina: str, clock: Any) -> None:

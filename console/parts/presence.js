@@ -1,4 +1,4 @@
-/** Who else looks at a conversation or types in it, and tells them the same of this person. */
+/** Who else looks at a conversation or types in it, or draws a flow, and tells them the same of this person. */
 
 import { get, post } from "../shared/api.js";
 import { onChange } from "../shared/live.js";
@@ -17,18 +17,18 @@ const LOOK_MS = 2000;
 
 /** @typedef {{email: string, name: string, until: number, typesUntil: number}} Other in milliseconds of this computer's clock */
 
-/** @param {{contact: string}} props */
-export default function Presence({ contact }) {
-  const others = useOthers(contact);
-  useAttendance(contact, others.length > 0);
+/** @param {{kind: "contact" | "flow", uuid: string}} props */
+export default function Presence({ kind, uuid }) {
+  const others = useOthers(kind, uuid);
+  useAttendance(kind, uuid, others.length > 0);
   const names = (/** @type {Other[]} */ some) => some.map(({ name, email }) => name || email).join(", ");
   const typing = others.filter(({ typesUntil }) => typesUntil > Date.now());
   const text = typing.length > 0 ? t("presence.types", { names: names(typing) }) : others.length > 0 ? t("presence.here", { names: names(others) }) : "";
   return html`<span class=${typing.length > 0 ? "presence types" : "presence"} role="status"><bdi title=${text}>${text}</bdi></span>`;
 }
 
-/** @param {string} contact @returns {Other[]} */
-function useOthers(contact) {
+/** @param {"contact" | "flow"} kind @param {string} uuid @returns {Other[]} */
+function useOthers(kind, uuid) {
   const [others, setOthers] = useState(/** @type {Other[]} */ ([]));
   useEffect(() => {
     const keep = (/** @type {import("../shared/contract.js").Listed<"participants">} */ { user, state }) => {
@@ -40,29 +40,29 @@ function useOthers(contact) {
       });
     };
     // Without an answer the stream tells of those who stay.
-    get("participants", { contact, here: true }).then(({ results }) => results.forEach(keep), () => {});
-    const leave = onChange((change) => change.kind === "participant" && change.record.contact.uuid === contact && keep(change.record));
+    get("participants", { [kind]: uuid, here: true }).then(({ results }) => results.forEach(keep), () => {});
+    const leave = onChange((change) => change.kind === "participant" && change.record[kind]?.uuid === uuid && keep(change.record));
     const looks = setInterval(() => setOthers((old) => (old.length > 0 ? old.filter(({ until }) => until > Date.now()) : old)), LOOK_MS);
     return () => {
       leave();
       clearInterval(looks);
     };
-  }, [contact]);
+  }, [kind, uuid]);
   return others;
 }
 
 /**
- * Says that this person looks at a conversation while the page is seen, and that they type if anybody is there who wants to know.
- * @param {string} contact @param {boolean} isWatched
+ * Says that this person looks at a conversation or flow while the page is seen, and that they type if anybody is there who wants to know.
+ * @param {"contact" | "flow"} kind @param {string} uuid @param {boolean} isWatched
  */
-function useAttendance(contact, isWatched) {
+function useAttendance(kind, uuid, isWatched) {
   const watched = useRef(isWatched);
   watched.current = isWatched;
   useEffect(() => {
     if (!may("attend_conversation")) return;
     let typedOn = 0;
     // It only tells who is there: what could not be said is said again.
-    const say = (/** @type {"here" | "typing" | "gone"} */ state) => void post("participants", { contact, state }).catch(() => {});
+    const say = (/** @type {"here" | "typing" | "gone"} */ state) => void post("participants", { [kind]: uuid, state }).catch(() => {});
     const seen = () => say(document.hidden ? "gone" : "here");
     const typed = (/** @type {Event} */ { target }) => {
       if (!watched.current || Date.now() - typedOn < TYPING_AGAIN_MS || !(/** @type {Element} */ (target).closest(".reply"))) return;
@@ -79,5 +79,5 @@ function useAttendance(contact, isWatched) {
       document.removeEventListener("input", typed);
       if (!document.hidden) say("gone");
     };
-  }, [contact]);
+  }, [kind, uuid]);
 }
