@@ -3,6 +3,7 @@ here.
 """
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
@@ -17,21 +18,24 @@ from sqlalchemy import (
     func,
     literal,
     literal_column,
+    null,
     select,
     true,
+    update,
 )
 
 from persistence.database import Transaction, upsert
+from persistence.errors import InvalidInput
 from persistence.labels import find_label
 from persistence.lists import Condition, ListQuery, ListSpec, belongs_to
 from persistence.messages.records import FOLDERS, MESSAGE_FIELDS, labels_of_message, with_names
 from persistence.pages import Order
 from persistence.records import Record, Template, optional
 from persistence.runs.records import first_urn
-from persistence.sql.due_work import beside_index
+from persistence.sql.due_work import beside_index, list_due_workspaces
 from persistence.stamps import INBOX, Changes, Unread
 from persistence.statements import among, statement
-from persistence.tables.accounts import user_ref
+from persistence.tables.accounts import user, user_ref
 from persistence.tables.changes import conversation
 from persistence.tables.contacts import OPEN, TOPIC_REF, contact, contact_urn, ticket, topic
 from persistence.tables.flows import flow
@@ -45,6 +49,7 @@ IS_OPEN = ticket.c.status == literal_column(f"'{OPEN}'")
 """As part of the text, so that the unique index on open tickets is used."""
 current_flow = flow.alias("current_flow")
 """The flow in which the contact waits; the message has its own."""
+snoozer = user.alias("snoozer")
 SOURCE = (
     with_names(
         conversation.join(
@@ -61,7 +66,13 @@ SOURCE = (
     )
     .outerjoin(topic, topic.c.id == ticket.c.topic_id)
     .outerjoin(assignee, assignee.c.id == ticket.c.assignee_id)
+    .outerjoin(snoozer, snoozer.c.id == conversation.c.snoozed_by_id)
 )
+
+SNOOZED = "snoozed"
+"""The folder of conversations that are put away until a time."""
+LONGEST_SNOOZE = timedelta(days=366)
+RETURNED_AT_ONCE = 1000
 
 COUNTED = 100
 """Unread messages are counted among so many last messages of a contact."""
@@ -108,6 +119,14 @@ TICKET = optional(
 )
 
 
+_MARKS: dict[str, Any] = {
+    "folder": conversation.c.folder,
+    "unread_count": conversation.c.unread_count,
+    "snoozed_until": conversation.c.snoozed_until,
+    "snoozed_by": optional(conversation.c.snoozed_until, user_ref(snoozer)),
+}
+
+
 def _record(*, masked: bool = False, ticketed: bool = True) -> Record:
     shown = MESSAGE_FIELDS | {"labels": labels_of_message(conversation.c.message_id)}
     return Record(
@@ -115,7 +134,7 @@ def _record(*, masked: bool = False, ticketed: bool = True) -> Record:
             "uuid": contact.c.uuid,
             "contact": Record({"uuid": contact.c.uuid, "name": contact.c.name}),
             "urn": None if masked else URN,
-            "unread_count": conversation.c.unread_count,
+            **_MARKS,
             "has_open_ticket": contact.c.open_ticket_count > 0,
             "ticket": TICKET if ticketed else None,
             "labels": _labels(),
@@ -127,7 +146,7 @@ def _record(*, masked: bool = False, ticketed: bool = True) -> Record:
 
 
 def _in_folder(_query: ListQuery, folder: str) -> Condition:
-    return conversation.c.folder == (folder.lower() if folder.lower() in FOLDERS else "none")
+    return conversation.c.folder == (folder.lower() if folder.lower() in (*FOLDERS, SNOOZED) else "none")
 
 
 def _with_label(query: ListQuery, reference: str) -> Condition:
@@ -180,6 +199,18 @@ CONVERSATIONS = ListSpec(
     },
 )
 
+MARKS = ListSpec(
+    conversation,
+    Record({"uuid": contact.c.uuid, **_MARKS}),
+    Order(conversation.c.modified_on, conversation.c.id),
+    source=conversation.join(contact, contact.c.id == conversation.c.contact_id).outerjoin(
+        snoozer, snoozer.c.id == conversation.c.snoozed_by_id
+    ),
+)
+"""What the stream tells of conversations that were put away or came back."""
+
+_IS_AWAY = conversation.c.folder == literal_column(f"'{SNOOZED}'")
+
 
 def write_conversations(
     tx: Transaction, workspace_id: int, contacts: Mapping[int, Unread], came: Mapping[int, int]
@@ -218,11 +249,66 @@ def mark_unread(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) 
     tx.before_commit(Changes).hold_clock(workspace_id)
     tx.flush()
     rows = conversation.c
-    last = _last_messages(workspace_id, rows.contact_id)
-    newest = select(func.max(last.c.id)).where(last.c.folder == INBOX).correlate_except(last).scalar_subquery()
+    newest = _newest_of_inbox(workspace_id)
     mine = (rows.workspace_id == workspace_id) & rows.contact_id.in_(contact_ids)
     values: dict[str, Any] = {"read_id": newest - 1, "unread_count": 1, "is_unread": True}
     tx.execute(conversation.update().where(mine, ~rows.is_unread, newest.is_not(None)).values(**values))
+
+
+def snooze(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], until: datetime, user_id: int) -> None:
+    """Puts these conversations away until a time, for everybody; they count as read. Raises InvalidInput for a time
+    that is not ahead, or too far.
+    """
+    if not tx.now < until <= tx.now + LONGEST_SNOOZE:
+        raise InvalidInput.on("until", "A time in the future, within a year, is required.")
+    mark_read(tx, workspace_id, contact_ids)
+    values = {"folder": SNOOZED, "snoozed_until": until, "snoozed_by_id": user_id}
+    _mark(tx, workspace_id, conversation.c.contact_id.in_(contact_ids), values)
+
+
+def unsnooze(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """These conversations, put away or back by themselves, are in the folders of their last messages."""
+    tx.before_commit(Changes).hold_clock(workspace_id)
+    tx.flush()
+    rows = conversation.c
+    its = (message.c.workspace_id == rows.workspace_id) & (message.c.id == rows.message_id)
+    folder = select(message.c.folder).where(its).correlate(conversation).scalar_subquery()
+    theirs = rows.contact_id.in_(contact_ids) & rows.snoozed_until.is_not(None)
+    _mark(tx, workspace_id, theirs, {"folder": folder, "snoozed_until": None})
+
+
+def list_returning_workspaces(tx: Transaction) -> list[int]:
+    """The workspaces with a conversation whose time has come."""
+    rows = conversation.c
+    return list_due_workspaces(tx, rows.workspace_id, _IS_AWAY, rows.snoozed_until <= tx.now, rows.snoozed_until)
+
+
+def return_due(tx: Transaction, workspace_id: int) -> bool:
+    """Conversations whose time has come are back: in the inbox, and unread. Returns whether there may be more. Whoever
+    comes second finds none of them, because the clock makes one wait for the other.
+    """
+    tx.before_commit(Changes).hold_clock(workspace_id)
+    tx.flush()
+    rows = conversation.c
+    due = select(rows.id).where(rows.workspace_id == workspace_id, _IS_AWAY, rows.snoozed_until <= tx.now)
+    found = tx.execute(due.order_by(rows.snoozed_until).limit(RETURNED_AT_ONCE)).scalars().all()
+    newest = _newest_of_inbox(workspace_id)
+    unread = {"read_id": func.coalesce(newest - 1, rows.read_id), "unread_count": 1, "is_unread": True}
+    _mark(tx, workspace_id, rows.id.in_(found), {"folder": INBOX, **unread})
+    return len(found) == RETURNED_AT_ONCE
+
+
+def _mark(tx: Transaction, workspace_id: int, which: ColumnElement[bool], values: Mapping[str, Any]) -> None:
+    """Changes conversations and lets the stream tell it; the clock is held."""
+    moment = tx.before_commit(Changes).moment(tx, workspace_id)
+    mine = (conversation.c.workspace_id == workspace_id) & which
+    tx.execute(update(conversation).where(mine).values(**values, modified_on=moment))
+
+
+def _newest_of_inbox(workspace_id: int) -> ColumnElement[Any]:
+    """The newest message of the inbox among the last ones of a conversation."""
+    last = _last_messages(workspace_id, conversation.c.contact_id)
+    return select(func.max(last.c.id)).where(last.c.folder == INBOX).correlate_except(last).scalar_subquery()
 
 
 def count_unread(
@@ -247,7 +333,8 @@ def _store(
     """Each row changes once: a second change would make PostgreSQL lock its contact, in the wrong order."""
     (last, is_last), known = _join_last(workspace_id, is_sqlite=is_sqlite), conversation.alias("known")
     mine = (known.c.workspace_id == contact.c.workspace_id) & (known.c.contact_id == contact.c.id)
-    columns = (contact.c.workspace_id, contact.c.id, last.c.id, last.c.created_on, last.c.folder)
+    folder, until = _place(known, last, is_same=kind == Unread.SAME)
+    columns = (contact.c.workspace_id, contact.c.id, last.c.id, last.c.created_on, folder, until)
     read = func.coalesce(known.c.read_id, 0)
     # PostgreSQL stops counting at what there can be, mostly after a few messages; SQLite takes no limit from a row.
     is_bounded = kind == Unread.MORE and not is_sqlite
@@ -271,12 +358,25 @@ def _store(
         .where(theirs, ~contact.c.is_deleted)
         .order_by(contact.c.id)
     )
-    names = ["workspace_id", "contact_id", "message_id", "last_on", "folder", "unread_count", "is_unread", "read_id"]
+    names = ["workspace_id", "contact_id", "message_id", "last_on", "folder", "snoozed_until"]
+    names += ["unread_count", "is_unread", "read_id"]
     storing = upsert(conversation, is_sqlite=is_sqlite).from_select(names, reading)
-    changed = names[2:5] if kind == Unread.SAME else names[2:7]
+    changed = names[2:6] if kind == Unread.SAME else names[2:8]
     return storing.on_conflict_do_update(
         index_elements=["workspace_id", "contact_id"], set_={name: storing.excluded[name] for name in changed}
     )
+
+
+def _place(known: FromClause, last: FromClause, *, is_same: bool) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+    """The folder of a conversation, and until when it is snoozed. It stays put away, or back, while nothing comes into
+    the inbox, is archived, restored or deleted; once it is back, another last message counts again.
+    """
+    until = known.c.snoozed_until
+    if not is_same:
+        return last.c.folder.label("folder"), null().label("snoozed_until")
+    is_away, is_back = known.c.folder == SNOOZED, until.is_not(None) & (known.c.message_id == last.c.id)
+    folder = case((is_away | is_back, known.c.folder), else_=last.c.folder)
+    return folder.label("folder"), case((is_away | is_back, until), else_=null()).label("snoozed_until")
 
 
 def _join_last(workspace_id: int, *, is_sqlite: bool) -> tuple[FromClause, ColumnElement[bool]]:

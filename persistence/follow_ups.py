@@ -26,7 +26,7 @@ from sqlalchemy import (
     update,
 )
 
-from persistence.conversations import end_conversations, write_conversations
+from persistence.conversations import SNOOZED, end_conversations, write_conversations
 from persistence.database import Transaction, upsert
 from persistence.runs.runs import WITH_CLOCK, insert_runs
 from persistence.sql.columns import UtcDateTime, split
@@ -67,7 +67,7 @@ FROM moment, unnest(CAST(:flow_ids AS bigint[]), CAST(:flow_kinds AS text[]), CA
 CAST(:flow_values AS text[]), CAST(:flow_numbers AS bigint[])) AS noted (flow_id, kind, key, value, number)
 ON CONFLICT (workspace_id, flow_id, kind, day, key, value) DO UPDATE
 SET number = flow_count.number + excluded.number"""
-TALKING = """INSERT INTO conversation
+TALKING = f"""INSERT INTO conversation
 (workspace_id, contact_id, message_id, last_on, folder, unread_count, is_unread, read_id)
 SELECT CAST(:workspace_id AS integer), noted.contact_id, noted.message_id, noted.last_on, noted.folder, 0, false, 0
 FROM moment, unnest(CAST(:contact_ids AS bigint[]), CAST(:message_ids AS integer[]), CAST(:lasts AS timestamptz[]),
@@ -76,7 +76,9 @@ JOIN contact ON contact.workspace_id = CAST(:workspace_id AS integer) AND contac
 WHERE NOT contact.is_deleted
 ORDER BY noted.contact_id
 ON CONFLICT (workspace_id, contact_id) DO UPDATE
-SET message_id = excluded.message_id, last_on = excluded.last_on, folder = excluded.folder
+SET message_id = excluded.message_id, last_on = excluded.last_on,
+folder = CASE WHEN conversation.folder = '{SNOOZED}' THEN conversation.folder ELSE excluded.folder END,
+snoozed_until = CASE WHEN conversation.folder = '{SNOOZED}' THEN conversation.snoozed_until END
 WHERE (excluded.last_on, excluded.message_id) > (conversation.last_on, conversation.message_id)"""
 
 PUSHING = f"""INSERT INTO phone_push (workspace_id, channel_id, via, reason, due_on, pushes, seen_on)
@@ -186,10 +188,14 @@ def _talk(workspace_id: int, contact_id: int, *, is_sqlite: bool = False, **_mes
     found = select(contact.c.workspace_id, contact.c.id, *given, literal(0), literal(False), literal(0))
     names = ["workspace_id", "contact_id", "message_id", "last_on", "folder", "unread_count", "is_unread", "read_id"]
     adding = upsert(conversation, is_sqlite=is_sqlite).from_select(names, found.where(mine, ~contact.c.is_deleted))
-    new = adding.excluded
+    new, is_away = adding.excluded, rows.folder == literal(SNOOZED)
     return adding.on_conflict_do_update(
         index_elements=["workspace_id", "contact_id"],
-        set_={name: new[name] for name in ("message_id", "last_on", "folder")},
+        set_={
+            **{name: new[name] for name in ("message_id", "last_on")},
+            "folder": case((is_away, rows.folder), else_=new.folder),
+            "snoozed_until": case((is_away, rows.snoozed_until), else_=null()),
+        },
         where=tuple_(new.last_on, new.message_id) > tuple_(rows.last_on, rows.message_id),
     )
 

@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Table, TextClause, false, null, select, te
 from persistence.broadcasts.records import BROADCASTS
 from persistence.channels.channels import CHANNELS
 from persistence.contacts.records import CONTACTS
+from persistence.conversations import MARKS
 from persistence.database import Transaction
 from persistence.deletions import DELETIONS
 from persistence.flow_starts.flow_starts import STARTS
@@ -68,6 +69,7 @@ KINDS = (
     Kind("run", RUNS),
     Kind("ticket", TICKETS),
     Kind("participant", PARTICIPANTS, sort=SORT),
+    Kind("conversation", MARKS),
     Kind("channel", CHANNELS, is_gone=~channel.c.is_active),
     Kind("flow_start", STARTS, conditions=[IS_BY_USER]),
     Kind("broadcast", BROADCASTS),

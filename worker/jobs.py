@@ -22,6 +22,7 @@ from persistence.channels.connections import trim_pieces
 from persistence.channels.gateway_parts import trim_parts
 from persistence.channels.health import check_alarms, trim_alarms, trim_calls
 from persistence.channels.outages import check_outages
+from persistence.conversations import list_returning_workspaces, return_due
 from persistence.data_jobs import Performer, list_data_workspaces, remove_old_files, take_next
 from persistence.database import Database, Transaction
 from persistence.deletions import trim_deletions
@@ -80,6 +81,7 @@ LATER = (
     "starts",
     "broadcasts",
     "campaigns",
+    "snoozes",
     "counts",
     "groups",
     "data",
@@ -291,6 +293,7 @@ def _list_campaigning(tx: Transaction) -> list[int]:
 
 begin_campaigns = begin_turns_of(_list_campaigning, (begin_pass, run_next_pass), (begin_fires, fire_next))
 begin_counts = begin_turns_of(list_counting_workspaces, interrupt_archived, show_counts)
+begin_snoozes = begin_turns_of(list_returning_workspaces, return_due)
 begin_schedules = begin_turns_of(list_scheduling_workspaces, (begin_due, start_due))
 
 
@@ -367,6 +370,7 @@ JOBS = (
     Job("broadcasts", begin_broadcasts, every_seconds=2),
     Job("campaigns", begin_campaigns, every_seconds=5),
     Job("schedules", begin_schedules, every_seconds=5),
+    Job("snoozes", begin_snoozes, every_seconds=5),
     Job("counts", begin_counts, every_seconds=2),
     Job("groups", begin_groups, every_seconds=10),
     Job("data", begin_data, every_seconds=5, threads=2),

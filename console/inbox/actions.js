@@ -16,6 +16,7 @@ import { useKeys } from "./keys.js";
 
 /** Dialogs are loaded when they are first opened. */
 const loadLabels = () => import("./label_dialog.js");
+const loadSnooze = () => import("./snooze.js");
 const loadTicket = () => import("./ticket_dialog.js");
 
 /** @typedef {import("./thread.js").Contact} Contact */
@@ -53,11 +54,13 @@ export function Actions({ contact, messages, back, refresh }) {
     await post("conversations", { contacts: [contact.uuid], action: "read" });
     tell({ kind: "mark", record: { uuid: contact.uuid, unread: false } });
   };
-  useKeys({ archive: () => can && archive(), label: () => canLabel && setDialog("label"), ticket: () => may("create_ticket") && contact && setDialog("ticket") });
+  const canSnooze = may("act_on_conversations") && !!contact && messages.length > 0;
+  useKeys({ snooze: () => canSnooze && setDialog("snooze"), archive: () => can && archive(), label: () => canLabel && setDialog("label"), ticket: () => may("create_ticket") && contact && setDialog("ticket") });
   const block = { title: t("contact.block"), text: t("contact.block_text"), submit: t("contact.block"), onYes: act("block", t("contact.blocked")) };
   const items = [
     canLabel && { text: t("act.label"), icon: "label", onPick: () => setDialog("label"), onlyNarrow: true },
     can && { text: archiveText, icon: archiveIcon, onPick: archive, onlyNarrow: true },
+    canSnooze && { text: t("snooze.title"), icon: "clock", onPick: () => setDialog("snooze"), onlyNarrow: true },
     may("act_on_conversations") && !!latest && { text: t("inbox.mark_unread"), icon: "inbox", onPick: () => attempt(leaveUnread, t("inbox.marked_unread"), readAgain) },
     may("create_ticket") && { text: t("ticket.open_new"), icon: "ticket", onPick: () => setDialog("ticket") },
     may("create_flow_start") && { text: t("flow.start"), icon: "play", onPick: () => setDialog("flow") },
@@ -73,10 +76,12 @@ export function Actions({ contact, messages, back, refresh }) {
   return html`
     <div class="actions">
       ${canLabel && html`<button type="button" class="quiet icon-only only-large" aria-label=${t("act.label")} title=${t("act.label")} onClick=${() => setDialog("label")}><${Icon} name="label" /></button>`}
+      ${canSnooze && html`<button type="button" class="quiet icon-only only-large" aria-label=${t("snooze.title")} title=${t("snooze.title")} onClick=${() => setDialog("snooze")}><${Icon} name="clock" /></button>`}
       ${can && html`<button type="button" class="quiet icon-only only-large" aria-label=${archiveText} title=${archiveText} onClick=${archive}><${Icon} name=${archiveIcon} /></button>`}
       <${Menu} label=${t("act.more_actions")} items=${items} />
     </div>
     ${dialog === "label" && latest && html`<${LoadedDialog} load=${loadLabels} messages=${[latest]} onClose=${close} onUndone=${refresh} />`}
+    ${dialog === "snooze" && contact && html`<${LoadedDialog} load=${loadSnooze} contact=${contact.uuid} onClose=${close} />`}
     ${dialog === "ticket" && contact && html`<${LoadedDialog} load=${loadTicket} contact=${contact.uuid} onClose=${close} />`}
     ${dialog === "flow" && contact && html`<${FlowDialog} contact=${contact} onClose=${close} />`}
   `;

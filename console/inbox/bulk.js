@@ -11,8 +11,10 @@ import { useAll } from "../shared/lists.js";
 import { tell } from "../shared/live.js";
 import { partsOf } from "../shared/parts.js";
 import { account, may } from "../shared/session.js";
-import { number, t } from "../shared/texts.js";
+import { number, shortTime, t } from "../shared/texts.js";
 import { html, useEffect, useState } from "../shared/ui.js";
+import { SNOOZED } from "./folders.js";
+import { SnoozeForm } from "./snooze.js";
 
 /**
  * A conversation or ticket as far as it matters here: `contact` and `ticket` are UUIDs, `assignee` an address, `message` the
@@ -36,6 +38,21 @@ const mark = (unread) => async (some, key) => {
   await post("conversations", { contacts: some.map(({ contact }) => contact), action: unread ? "unread" : "read" }, undefined, key);
   for (const { contact } of some) tell({ kind: "mark", record: { uuid: contact, unread } });
 };
+/** @param {"snooze" | "unsnooze"} action @param {string} [until] @returns {Deed["work"]} */
+const snooze = (action, until) => async (some, key) => {
+  await post("conversations", { contacts: some.map(({ contact }) => contact), action, until }, undefined, key);
+};
+/** @param {string} until @returns {Deed} */
+const snoozing = (until) => ({
+  title: t("snooze.title"),
+  icon: "clock",
+  done: t("snooze.done", { time: shortTime(until) }),
+  work: snooze("snooze", until),
+  undo: async (some) => {
+    await snooze("unsnooze")(some);
+    await mark(true)(some.filter(({ unread }) => unread > 0));
+  },
+});
 /** @param {Several[]} some @param {(each: Several) => string} by */
 function groupsOf(some, by) {
   const groups = /** @type {Map<string, Several[]>} */ (new Map());
@@ -113,6 +130,7 @@ export default function Bulk({ selection, picked, filters, several, hasMore, isT
   const { matching, total } = useMatching(isTickets ? "tickets" : "conversations", filters, several, selection.isAll && hasMore);
   const [isEvery, setEvery] = useState(false);
   const [labels, setLabels] = useState(false);
+  const [snoozes, setSnoozes] = useState(false);
   const users = useAll(may("act_on_tickets") ? "users" : null).filter(({ role }) => role !== "viewer" && role !== "surveyor");
   const every = isEvery && selection.isAll && matching;
 
@@ -149,7 +167,9 @@ export default function Bulk({ selection, picked, filters, several, hasMore, isT
     ...people.map(({ email, name }) => ({ id: email, text: name || email, onPick: ask(assigning(email)) })),
     { id: "nobody", text: t("tickets.nobody"), onPick: ask(assigning(null)) },
   ];
-  const more = !isTickets && may("act_on_conversations") && [read, unread].map((deed) => ({ text: deed.title, icon: deed.icon, onPick: ask(deed) }));
+  /** @type {Deed} */
+  const wake = { title: t("snooze.end"), icon: "clock", done: t("snooze.ended"), work: snooze("unsnooze"), undo: async () => {} };
+  const more = !isTickets && may("act_on_conversations") && [read, unread, ...(filters.folder === SNOOZED ? [wake] : [])].map((deed) => ({ text: deed.title, icon: deed.icon, onPick: ask(deed) }));
   return html`
     <div class="bulk-line" role="toolbar" aria-label=${t("bulk.title")}>
       <input type="checkbox" aria-label=${t("contacts.choose_all")} title=${t("contacts.choose_all")} checked=${selection.isAll} onChange=${() => (setEvery(false), selection.all())} />
@@ -158,10 +178,12 @@ export default function Bulk({ selection, picked, filters, several, hasMore, isT
       ${assign && html`<${Menu} label=${t("tickets.assignee")} icon="person" items=${assign} />`}
       ${deeds.map((deed) => deed && html`<button key=${deed.icon} type="button" class="quiet icon-only" aria-label=${deed.title} title=${deed.title} onClick=${ask(deed)}><${Icon} name=${deed.icon} /></button>`)}
       ${!isTickets && may("act_on_messages") && html`<button type="button" class="quiet icon-only" aria-label=${t("act.label")} title=${t("act.label")} onClick=${() => setLabels(true)}><${Icon} name="label" /></button>`}
+      ${!isTickets && may("act_on_conversations") && html`<button type="button" class="quiet icon-only" aria-label=${t("snooze.title")} title=${t("snooze.title")} onClick=${() => setSnoozes(true)}><${Icon} name="clock" /></button>`}
       ${more && html`<${Menu} label=${t("act.more_actions")} items=${more} />`}
       <button type="button" class="quiet icon-only" aria-label=${t("bulk.clear")} title=${t("bulk.clear")} onClick=${() => selection.set([])}><${Icon} name="close" /></button>
       ${selection.isAll && matching && html`<button type="button" class="quiet every" aria-pressed=${!!every} onClick=${() => setEvery(!isEvery)}>${t("contacts.choose_everyone", { count: total })}</button>`}
     </div>
+    ${snoozes && html`<${SnoozeForm} onClose=${() => setSnoozes(false)} onChosen=${(/** @type {string} */ until) => run(snoozing(until))()} />`}
     ${labels && html`<${LabelMany} onClose=${() => setLabels(false)} onChosen=${(/** @type {string} */ label) => run(labelling(label))()} />`}
   `;
 }

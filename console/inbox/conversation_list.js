@@ -8,7 +8,7 @@ import { authorName, useAuthors } from "../shared/authors.js";
 import { hasDraft } from "../shared/drafts.js";
 import { link } from "../shared/router.js";
 import { may } from "../shared/session.js";
-import { fullTime, listTime, t } from "../shared/texts.js";
+import { fullTime, listTime, shortTime, t } from "../shared/texts.js";
 import { classes, html, useEffect, useMemo, useRef } from "../shared/ui.js";
 import { channelName, displayName } from "../shared/names.js";
 import { refusedReplyTo } from "./outbox.js";
@@ -53,7 +53,7 @@ export function ConversationList({ list, shown, chosen, query, sought, hasFound,
 
 /** Drawn anew only when something of it changes, as all that read a signal. @param {Conversation & {isChosen: boolean, isStop: boolean, isPicked: boolean | undefined, query: Record<string, string>,
  *   onToggle: (uuid: string, isRange: boolean) => void}} props without `isPicked` nothing can be chosen */
-function Row({ contact, urn, last_message: last, unread_count: unread, ticket, labels, isChosen, isStop, isPicked, query, onToggle }) {
+function Row({ contact, urn, last_message: last, unread_count: unread, ticket, labels, folder, snoozed_until: until, snoozed_by: by, isChosen, isStop, isPicked, query, onToggle }) {
   const refused = refusedReplyTo(contact.uuid);
   const assignee = ticket?.assignee;
   const name = displayName(contact.name, urn);
@@ -77,6 +77,8 @@ function Row({ contact, urn, last_message: last, unread_count: unread, ticket, l
         </span>
         <span class="conversation-about">
           ${hasDraft(`reply.${contact.uuid}`) && html`<span class="draft-mark">${t("inbox.draft")}</span>`}
+          ${until && html`<span class="snoozed-until" title=${snoozeText(until, folder, by?.name || by?.email)}><${Icon} name="clock" size=${13} />
+            <span class="hidden">${snoozeText(until, folder)}</span><span aria-hidden="true">${listTime(until)}</span></span>`}
           ${ticket && html`<span class="has-ticket" title=${t("ticket.open")}><${Icon} name="ticket" size=${13} /><span class="hidden">${t("ticket.open")}: </span>
             <bdi>${assignee ? assignee.name || assignee.email : t("tickets.nobody")}</bdi></span>`}
           ${labels.map(({ uuid, name }) => html`<span key=${uuid} class="tag">${name}</span>`)}
@@ -85,4 +87,11 @@ function Row({ contact, urn, last_message: last, unread_count: unread, ticket, l
       </span>
     </a>
   `;
+}
+
+/** What a row or an open conversation says of its time. @param {string} until @param {string | null} folder @param {string} [name] of who put it away */
+export function snoozeText(until, folder, name = "") {
+  const time = shortTime(until);
+  if (folder !== "snoozed") return t("snooze.back", { time });
+  return name ? t("snooze.by", { time, name }) : t("snooze.until", { time });
 }

@@ -2,13 +2,15 @@
 
 import { Icon } from "../parts/icons.js";
 import { Menu } from "../parts/menu.js";
+import { get } from "../shared/api.js";
 import { counts } from "../shared/counts.js";
 import { useAll } from "../shared/lists.js";
 import { go, link } from "../shared/router.js";
 import { may } from "../shared/session.js";
 import { number, t } from "../shared/texts.js";
-import { html, useState } from "../shared/ui.js";
+import { html, useEffect, useState } from "../shared/ui.js";
 
+export const SNOOZED = "snoozed";
 export const [TO_ANSWER, MINE, UNREAD, ALL] = ["inbox", "mine", "unread", "all"];
 
 /** @type {[string, import("../shared/texts.js").Key, "waiting" | "mine" | "unread" | undefined][]} */
@@ -20,12 +22,24 @@ const TABS = [
 ];
 /** @type {[string, import("../shared/texts.js").Key][]} */
 const OTHERS = [
+  [SNOOZED, "folder.snoozed"],
   ["flows", "folder.flows"],
   ["archived", "folder.archived"],
   ["outbox", "folder.outbox"],
   ["sent", "folder.sent"],
   ["failed", "folder.failed"],
 ];
+
+/** How many are put away, asked for when somebody opens the menu. @param {number} opened how often */
+function useSnoozedCount(opened) {
+  const [count, setCount] = useState("");
+  useEffect(() => {
+    if (opened === 0) return;
+    const keep = (/** @type {any} */ { count: { value, is_exact: isExact } }) => setCount(value ? `${number(value)}${isExact ? "" : "+"}` : "");
+    get("conversations", { folder: SNOOZED, count: true, page_size: 1, fields: ["uuid"] }).then(keep, () => {});
+  }, [opened]);
+  return count;
+}
 
 /** The folder of an address: what waits for an answer, unless somebody looks for something. @param {Record<string, string>} query */
 export const folderShown = ({ folder, label, search }) => folder || (label || search ? ALL : TO_ANSWER);
@@ -34,7 +48,8 @@ export const folderShown = ({ folder, label, search }) => folder || (label || se
 export function Folders({ folder, label, search }) {
   const [opened, setOpened] = useState(0);
   const labels = useAll(may("list_labels") ? "labels" : null, opened);
-  const folders = OTHERS.map(([name, text]) => ({ text: t(text), checked: name === folder, onPick: () => go(["inbox"], { folder: name, search }) }));
+  const snoozed = useSnoozedCount(opened);
+  const folders = OTHERS.map(([name, text]) => ({ id: name, text: name === SNOOZED && snoozed ? `${t(text)} (${snoozed})` : t(text), checked: name === folder, onPick: () => go(["inbox"], { folder: name, search }) }));
   const labelled = labels.map(({ uuid, name }) => ({ id: uuid, text: name ?? "", icon: "label", checked: uuid === label, onPick: () => go(["inbox"], { label: uuid, search }) }));
   const exported = may("list_exports") && { text: t("exports.title"), icon: "download", onPick: () => go(["exports"], { type: "messages", folder: OTHERS.some(([name]) => name === folder) ? folder : "" }) };
   const other = OTHERS.find(([name]) => name === folder);

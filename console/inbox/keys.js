@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef } from "../shared/ui.js";
 import { isTyping } from "../shell/shortcuts.js";
 
 /** @type {Record<string, string>} */
-const NAMES = { j: "next", k: "previous", Escape: "back", r: "reply", e: "archive", l: "label", t: "ticket" };
+const NAMES = { j: "next", k: "previous", Escape: "back", r: "reply", e: "archive", l: "label", s: "snooze", t: "ticket" };
 
 /** Calls what belongs to a key while the caller is drawn. @param {Record<string, () => unknown>} actions */
 export function useKeys(actions) {

@@ -9,16 +9,17 @@ import { useEffect, useRef } from "../shared/ui.js";
  * @typedef {import("./conversation_list.js").Conversation} Conversation
  * @typedef {import("../shared/contract.js").Filters<"conversations">} Filters
  * @typedef {import("../shared/contract.js").Records} Records
- * @typedef {Records["message"] | Records["ticket"] | Records["mark"]} Told
+ * @typedef {Records["message"] | Records["ticket"] | Records["conversation"] | Records["mark"]} Told
  */
 
 /** More conversations than these seldom change at once, which nothing tells enough of; then the list is asked for. */
 const MOST_ROWS = 8;
+const SNOOZED = "snoozed";
 /** What the API counts. */
 const MOST_UNREAD = 100;
 
-/** The folder in which the service has a message, by its rule. @param {Records["message"]} message */
-export function folderOf({ direction, visibility, status, flow }) {
+/** The folder in which the service has a message, by its rule. @returns {Conversation["folder"]} @param {Records["message"]} message */
+function folderOf({ direction, visibility, status, flow }) {
   if (direction === "in") {
     if (status !== "handled") return null;
     return visibility === "archived" ? "archived" : visibility !== "visible" ? null : flow ? "flows" : "inbox";
@@ -41,8 +42,12 @@ function withMessage(row, message) {
   // Whoever archives, restores or labels does so with messages that were counted already.
   if (isSame && !isOut && (before ?? now) !== now) return null;
   if (isSame && !sameLabels(last, message)) return null;
-  const unread = now === "inbox" && before === null ? Math.min(MOST_UNREAD, row.unread_count + 1) : row.unread_count;
-  return { ...row, contact: message.contact ?? row.contact, last_message: message, last_on: message.created_on, unread_count: unread };
+  const came = now === "inbox" && before === null;
+  const unread = came ? Math.min(MOST_UNREAD, row.unread_count + 1) : row.unread_count;
+  // What is put away stays so unless somebody writes; what came back stays until another message is the last.
+  const stays = row.folder === SNOOZED ? !came : isSame && !!row.snoozed_until;
+  const placed = stays ? {} : { folder: now, snoozed_until: null, snoozed_by: null };
+  return { ...row, ...placed, contact: message.contact ?? row.contact, last_message: message, last_on: message.created_on, unread_count: unread };
 }
 
 /** @param {Records["message"]} one @param {Records["message"]} other */
@@ -54,16 +59,20 @@ function withTicket(row, { uuid, topic, assignee, status }) {
   return row.ticket?.uuid === uuid ? { ...row, ticket: null, has_open_ticket: false } : row;
 }
 
+/** @param {Conversation} row @param {Records["conversation"]} told @returns {Conversation} */
+const withPlace = (row, { folder, unread_count, snoozed_until, snoozed_by }) => ({ ...row, folder, unread_count, snoozed_until, snoozed_by });
+
 /** The row after something that was told, or null if it has to be asked for. @param {Conversation} row @param {Told} told */
 function withTold(row, told) {
   if ("direction" in told) return withMessage(row, told);
   if ("topic" in told) return withTicket(row, told);
+  if ("folder" in told) return withPlace(row, told);
   return { ...row, unread_count: told.unread ? Math.max(1, row.unread_count) : 0 };
 }
 
 /** Whether a row belongs to a list, as far as a row can tell. @param {Conversation} row @param {Filters} filters */
-function belongs({ last_message: last, unread_count: unread, ticket }, { folder, unread: isUnread, assignee }) {
-  if (folder && folderOf(last) !== folder) return false;
+function belongs({ folder: place, unread_count: unread, ticket }, { folder, unread: isUnread, assignee }) {
+  if (folder && place !== folder) return false;
   if (isUnread && unread === 0) return false;
   return !assignee || ticket?.assignee?.email === assignee;
 }
@@ -72,6 +81,7 @@ function belongs({ last_message: last, unread_count: unread, ticket }, { folder,
  * @param {boolean} hasMore whether it may stand on a page that is not loaded */
 function mayEnter(told, { folder, unread, assignee }, hasMore) {
   if ("direction" in told) return (!assignee || hasMore) && (unread ? folderOf(told) === "inbox" : !folder || folderOf(told) === folder);
+  if ("folder" in told) return (!assignee || hasMore) && (unread ? told.unread_count > 0 : !folder || told.folder === folder);
   if ("topic" in told) return !!assignee && told.status === "open" && told.assignee?.email === assignee;
   return !!unread && told.unread;
 }
@@ -90,7 +100,7 @@ export function useLiveRows(list, filters) {
     isMissed.current = false;
     list.refresh();
   }, [list.loading]);
-  useChanges(["message", "ticket", "mark"], async (records) => {
+  useChanges(["message", "ticket", "conversation", "mark"], async (records) => {
     if (!records) return list.refresh();
     const { list: shown, filters: asked } = present.current;
     isMissed.current ||= shown.loading;

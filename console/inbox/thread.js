@@ -31,6 +31,7 @@ const ROOM_FOR_COLUMN = "(min-width: 1280px)";
 
 /** Who sees the list first waits for none of it. */
 const loadColumn = () => import("./person.js");
+const loadSnoozed = () => import("./snooze.js").then(({ Snoozed }) => ({ default: Snoozed }));
 const loadPresence = () => import("../parts/presence.js");
 const loadTickets = () => import("../tickets/ticket_section.js");
 
@@ -69,6 +70,7 @@ export function Thread({ contact, back, ticket = "", sought = "", soughtOn = "",
           onClick=${column.toggle}><${Icon} name="info" /></button>`}
       </header>
       ${person.contact?.answers_stopped_on && html`<${Stopped} contact=${contact} onDone=${person.refresh} />`}
+      ${!isGone && html`<${Loaded} load=${loadSnoozed} isPart isQuiet contact=${contact} />`}
       <${Course} thread=${thread} contact=${contact} sought=${sought} unread=${unread} gone=${isGone && html`<${Gone} contact=${contact} tickets=${tickets} />`} />
       ${!isGone && may("create_message") && html`<${Reply} contact=${contact} person=${person.contact} status=${person.contact?.status} urn=${urn}
         newest=${Math.max(0, ...thread.messages.map(({ id }) => id))} onSent=${thread.add} />`}

@@ -33,6 +33,7 @@ export type Records = {
   run: Listed<"runs">;
   ticket: Listed<"tickets">;
   participant: Listed<"participants">;
+  conversation: Pick<Listed<"conversations">, "uuid" | "folder" | "unread_count" | "snoozed_until" | "snoozed_by"> & { contact?: undefined };
   channel: Listed<"channels">;
   contact: { uuid: string };
   channel_gone: { uuid: string };

@@ -65,7 +65,11 @@ export function startCounts() {
     else if (change.kind === "ticket") keepTicket(change.record);
     else if (change.kind === "participant") keepMention(change.record);
     else if (change.kind === "mark") keepMark(change.record.uuid, change.record.unread);
-    else if (change.kind === "message" && !keepMessage(change.record)) askSoon();
+    else if (change.kind === "conversation") {
+      keepPlace(change.record);
+      // What is on its way may not know of it.
+      if (meanwhile) askSoon();
+    } else if (change.kind === "message" && !keepMessage(change.record)) askSoon();
   });
   const seen = () => !document.hidden && askSoon();
   document.addEventListener("visibilitychange", seen);
@@ -132,6 +136,12 @@ function keepMention({ user, contact, mentioned_on: on }) {
 
 /** @param {string} contact @param {boolean} isUnread */
 const keepMark = (contact, isUnread) => (unread.value = changedSet(unread.value, contact, isUnread));
+
+/** A conversation was put away, or is back. @param {import("./contract.js").Records["conversation"]} conversation */
+function keepPlace({ uuid, folder, unread_count: count }) {
+  waiting.value = changedSet(waiting.value, uuid, folder === "inbox");
+  keepMark(uuid, count > 0);
+}
 
 /** Takes a message into account. Returns whether it says enough. @param {Message} message */
 function keepMessage(message) {

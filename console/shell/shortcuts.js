@@ -25,6 +25,7 @@ const KEYS = [
   ["E", "keys.archive"],
   ["U", "keys.undo"],
   ["L", "keys.label"],
+  ["S", "keys.snooze"],
   ["T", "keys.ticket"],
   ["Ctrl + Enter", "keys.send"],
   ["Esc", "keys.back"],

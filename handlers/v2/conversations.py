@@ -1,16 +1,29 @@
 """`/api/v2/conversations.json`."""
 
+from flows.clock import parse_moment
 from handlers.answers import Answer, ListAnswer, no_content
 from handlers.request import Request
 from persistence.contacts.owners import find_contacts
-from persistence.conversations import CONVERSATIONS, mark_read, mark_unread
+from persistence.conversations import CONVERSATIONS, mark_read, mark_unread, snooze, unsnooze
+from persistence.errors import InvalidInput
 
-MARKS = {"read": mark_read, "unread": mark_unread}
+SNOOZE = "snooze"
+MARKS = {"read": mark_read, "unread": mark_unread, "unsnooze": unsnooze}
 
 list_conversations = ListAnswer(CONVERSATIONS)
 
 
 def act_on_conversations(request: Request) -> Answer:
-    contact_ids = find_contacts(request.tx, request.workspace, request.body["contacts"])
-    MARKS[request.body["action"]](request.tx, request.workspace.id, contact_ids)
+    tx, workspace_id = request.tx, request.workspace.id
+    action, until = request.body["action"], request.body.get("until")
+    if (action == SNOOZE) != (until is not None):
+        raise InvalidInput.on("until", 'The action "snooze" needs a time, the others take none.')
+    contact_ids = find_contacts(tx, request.workspace, request.body["contacts"])
+    if until is None:
+        MARKS[action](tx, workspace_id, contact_ids)
+    else:
+        moment = parse_moment(until)
+        if moment is None:
+            raise InvalidInput.on("until", "A time in the future, within a year, is required.")
+        snooze(tx, workspace_id, contact_ids, moment, request.credentials.user_id)
     return no_content()

@@ -19,6 +19,7 @@ LISTED_BY = {
     "broadcast": "list_broadcasts",
     "contact": "list_contacts",
     "message": "list_conversations",
+    "conversation": "list_conversations",
 }
 """The operation that shows each kind of records; who may not use it does not get their events."""
 

@@ -36,6 +36,9 @@ class ConversationColumns(OwnedColumns):
     unread_count: Named[int] = Column(Integer, default=0)
     is_unread: Named[bool] = Column(Boolean, default=False)
     read_id: Named[int] = Column(BigId, default=0)
+    snoozed_until: Named[datetime | None] = Column(UtcDateTime)
+    snoozed_by_id: Named[int | None] = Column(Integer)
+    modified_on: Named[datetime | None] = Column(UtcDateTime)
 
 
 conversation = numbered_table(
@@ -53,18 +56,22 @@ conversation = numbered_table(
         where="is_unread",
         sqlite_where="is_unread = 1",
     ),
+    partial_index("ix_conversation_snoozed", "workspace_id", "snoozed_until", where="folder = 'snoozed'"),
+    partial_index("ix_conversation_marked", "workspace_id", "modified_on", where="modified_on IS NOT NULL"),
     info=policy(
         "goes with its last message or contact",
         erased="apart",
         merged="apart",
-        refers={"message_id": "message", "read_id": "message"},
+        refers={"message_id": "message", "read_id": "message", "snoozed_by_id": "app_user"},
     ),
 )
 
 
 conversation.add_is_dependent_on(message)
 """A contact with messages: the last one that is not deleted, and the folder of that message. `unread_count` counts
-messages of the inbox after the message `read_id`, among the last hundred of the contact."""
+messages of the inbox after the message `read_id`, among the last hundred of the contact. One that is put away is in the
+folder `snoozed` until `snoozed_until`; once it is back, that time stays until another message is the last.
+`modified_on` is when somebody put it away, or it came back."""
 
 
 class ParticipantColumns(OwnedColumns):

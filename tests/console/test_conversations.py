@@ -16,6 +16,7 @@ from sqlalchemy import update
 
 from flows.urns import Urn
 from persistence.contacts.urns import ensure_owners
+from persistence.tables.changes import conversation
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
 from testbed.running import wait_until
@@ -133,7 +134,9 @@ def test_a_conversation_is_read_labelled_found_archived_and_its_message_deleted(
     assert "zebra" not in str(clinic.service.get(MESSAGES, contact=contact["uuid"])["results"])
 
 
-def test_an_agent_undoes_and_moves_a_whole_conversation_back_by_keys(somebody: BrowserContext, clinic: Clinic) -> None:
+def test_an_agent_undoes_snoozes_and_moves_a_whole_conversation_back_by_keys(
+    somebody: BrowserContext, clinic: Clinic
+) -> None:
     page = sign_in(somebody, clinic, "agent")
     for number, text in (("+250788000521", "first koala"), ("+250788000522", "second koala")):
         arrives(page, clinic, number, text)
@@ -160,6 +163,35 @@ def test_an_agent_undoes_and_moves_a_whole_conversation_back_by_keys(somebody: B
     page.locator(".notice").last.get_by_role("button", name="Undo").click()
     expect(second).to_be_visible()
     assert findings(page, "a notice with Undo") == []
+
+    choose_folder(page, "To answer")
+    first.click()
+    expect(page.locator(".message.in")).to_have_text(re.compile("first koala"))
+    page.get_by_role("main").focus()
+    page.keyboard.press("s")
+    expect(page.get_by_role("dialog")).to_contain_text("Tomorrow morning")
+    page.keyboard.press("Enter")
+    expect(first).to_have_count(0)
+    expect(page.locator(".thread-bar.snoozed")).to_have_text(re.compile("Snoozed until .* by Joel Agent"))
+    page.keyboard.press("u")
+    expect(first).to_be_visible()
+    expect(page.locator(".thread-bar.snoozed")).to_have_count(0)
+    page.keyboard.press("s")
+    page.get_by_role("radio", name="At another time").check()
+    expect(page.get_by_label("Time", exact=True)).not_to_have_value("")
+    page.get_by_role("button", name="Snooze", exact=True).last.click()
+    choose_folder(page, "Snoozed")
+    expect(first.locator(".snoozed-until")).to_have_attribute("title", re.compile("by Joel Agent"))
+    assert findings(page, "snoozed conversations") == []
+    # The next conversation is opened: one that somebody looks at is read when it comes back.
+    choose_folder(page, "To answer")
+    page.locator(".conversation").first.click()
+    with clinic.service.database.writing() as tx:
+        tx.execute(update(conversation).where(conversation.c.folder == "snoozed").values(snoozed_until=tx.now))
+    expect(first).to_have_class(re.compile("unread"))
+    expect(first.locator(".snoozed-until")).to_have_attribute("title", re.compile("^Back from snooze"))
+    arrives(page, clinic, "+250788000521", "third koala")
+    expect(page.locator(".conversation", has_text="third koala").locator(".snoozed-until")).to_have_count(0)
 
 
 def test_what_is_done_with_several_that_are_chosen_by_mouse_or_keys_is_undone_and_done_with_all_that_match(

@@ -112,7 +112,7 @@ def test_what_only_an_area_has_is_shown_to_its_tokens_only(api: Api, filled: Fil
 def test_the_stream_gives_the_kinds_whose_lists_the_token_may_read(workspace: Workspace, area: str) -> None:
     lists = {
         "contacts": ["contact", "participant of contact"],
-        "messages": ["broadcast", "message"],
+        "messages": ["broadcast", "conversation", "message"],
         "tickets": ["ticket"],
         "flows": ["flow_start", "run"],
         "channels": ["channel"],

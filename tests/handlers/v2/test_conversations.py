@@ -1,16 +1,18 @@
 """`/api/v2/conversations.json` over HTTP."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from persistence.changes import change_messages
-from persistence.conversations import LABELED
+from persistence.conversations import LABELED, list_returning_workspaces, return_due
 from persistence.database import Database
+from persistence.messages.outgoing import Draft, create_outgoing
 from persistence.tables.messages import message
 from persistence.workspaces.records import Workspace
 from tests.api import Api
-from tests.factories import make_contact, make_messages
+from tests.factories import id_of, make_contact, make_messages
 
 PATH = "/api/v2/conversations.json"
 LABELS = "/api/v2/labels.json"
@@ -91,6 +93,60 @@ def test_a_conversation_is_marked_as_unread_by_its_newest_message_and_counted_on
     assert unread()["Amina"] == 2
     assert (mark("Amina", "unread"), unread()["Amina"]) == (204, 2)
     assert set(marked) == {204}
+
+
+def test_a_snoozed_conversation_is_put_away_for_all_until_its_time_and_then_unread_and_to_answer(
+    inbox: Inbox, clock: Any
+) -> None:
+    agent = inbox.api.as_role("agent")
+
+    def act(name: str, action: str, **more: str) -> int:
+        return agent.post(PATH, {"contacts": [inbox.people[name]], "action": action, **more}).status_code
+
+    def look(name: str) -> dict[str, Any]:
+        return inbox.api.results(PATH, contact=inbox.people[name])[0]
+
+    def answer(text: str) -> int:
+        draft = Draft(id_of(inbox.database, inbox.people["Claire"]), text)
+        with inbox.database.writing() as tx:
+            return create_outgoing(tx, inbox.workspace.id, [draft])[0]
+
+    hour = (clock.moment + timedelta(hours=1)).isoformat()
+    answered = answer("We look")
+
+    assert [act(name, "snooze", until=hour) for name in inbox.people] == [204] * 3
+    assert (inbox.names(folder="inbox"), inbox.names(folder="snoozed")) == ([], ["Claire", "Bosco", "Amina"])
+    assert look("Amina")["unread_count"] == 0 and look("Amina")["snoozed_by"]["email"] is not None
+    assert act("Amina", "unsnooze") == 204
+    inbox.hear("Bosco")
+    with inbox.database.writing() as tx:
+        change_messages(tx, inbox.workspace.id, [answered], {"status": "wired"})
+    assert (inbox.names(folder="inbox"), inbox.names(folder="snoozed")) == (["Bosco", "Amina"], ["Claire"])
+
+    def returning() -> list[int]:
+        with inbox.database.writing() as tx:
+            due = list_returning_workspaces(tx)
+            return [each for each in due if not return_due(tx, each)]
+
+    assert returning() == []
+    clock.advance(hours=1)
+    assert (returning(), returning()) == ([inbox.workspace.id], [])
+
+    back = look("Claire")
+    assert inbox.names(folder="inbox") == ["Bosco", "Claire", "Amina"]
+    assert (back["folder"], back["unread_count"], back["last_message"]["id"]) == ("inbox", 1, answered)
+    assert [look(name)["snoozed_until"] is None for name in inbox.people] == [True, True, False]
+    with inbox.database.writing() as tx:
+        change_messages(tx, inbox.workspace.id, [answered], {"status": "sent"})
+    assert look("Claire")["folder"] == "inbox"
+    answer("It is done")
+    assert (look("Claire")["folder"], look("Claire")["snoozed_until"]) == ("failed", None)
+    refused = [
+        act("Amina", "snooze"),
+        act("Amina", "snooze", until="2020-01-01T00:00:00Z"),
+        act("Amina", "read", until=hour),
+    ]
+    assert refused == [400] * 3
 
 
 def test_nothing_is_marked_if_one_contact_is_unknown(inbox: Inbox) -> None:

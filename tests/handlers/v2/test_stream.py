@@ -78,12 +78,14 @@ def test_a_role_gets_the_events_of_what_it_may_list(service: RunningService) -> 
         return sorted(each for each in found if not each.startswith("deletion")), sorted(gone)
 
     assert kinds("agent") == (
-        ["contact", "message", "participant of contact", "ticket"],
+        ["contact", "conversation", "message", "participant of contact", "ticket"],
         ["contact", "contact_note", "field", "group", "saved_reply", "ticket"],
     )
     shown, gone = kinds("administrator")
     there = ["participant of contact", "participant of flow"]
-    assert shown == ["broadcast", "channel", "contact", "flow_start", "message", *there, "run", "ticket"]
+    assert shown == sorted(
+        [*there, "broadcast", "channel", "contact", "conversation", "flow_start", "message", "run", "ticket"]
+    )
     assert gone == sorted(LISTED_BY)
     assert kinds("administrator", ("tickets",)) == (["ticket"], ["ticket"])
 
