@@ -40,7 +40,7 @@ from persistence.tables.changes import conversation
 from persistence.tables.contacts import OPEN, TOPIC_REF, contact, contact_urn, ticket, topic
 from persistence.tables.flows import flow
 from persistence.tables.messages import DELETED, label, message, message_label
-from persistence.tickets.records import assignee, has_assignee
+from persistence.tickets.records import REPLY_DUE, assignee, has_assignee
 from persistence.tokens import check_area, covers
 
 URN = first_urn(contact_urn.c.scheme + literal(":", literal_execute=True) + contact_urn.c.path)
@@ -115,6 +115,7 @@ TICKET = optional(
         "uuid": ticket.c.uuid,
         "topic": Record(TOPIC_REF),
         "assignee": optional(assignee.c.id, user_ref(assignee)),
+        "reply_due": REPLY_DUE,
     },
 )
 

@@ -17,8 +17,8 @@ from persistence.records import Record, Related
 from persistence.sql.columns import is_uuid
 from persistence.sql.names import check_new, rename_record, require_id
 from persistence.tables.accounts import membership, user, user_ref
-from persistence.tables.contacts import TOPIC_REF, ticket, topic
-from persistence.tables.teams import team, team_member, team_topic
+from persistence.tables.contacts import TOPIC_REF, team, team_member, team_topic, ticket, topic
+from persistence.tickets.hours import check_hours
 from persistence.workspaces.records import hold_workspace
 
 TEAMS_PER_WORKSPACE = 50
@@ -47,6 +47,10 @@ TEAM_RECORD = Record(
             where=user.c.is_active,
         ),
         "assigns_in_turn": team.c.assigns_in_turn,
+        "hours": team.c.hours,
+        "holidays": team.c.holidays,
+        "closed_text": team.c.closed_text,
+        "reply_minutes": team.c.reply_minutes,
         "created_on": team.c.created_on,
     }
 )
@@ -65,11 +69,28 @@ def of_team(query: ListQuery, uuid: str) -> ColumnElement[bool]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeamForm:
-    """What a team has; what is None stays as it is. Topics and members are UUIDs."""
+    """What a team has; what is None stays as it is. Topics and members are UUIDs, `hours` spans of the week, holidays
+    ISO dates.
+    """
 
     topics: Sequence[str] | None = None
     members: Sequence[str] | None = None
     assigns_in_turn: bool | None = None
+    hours: Sequence[Mapping[str, str]] | None = None
+    holidays: Sequence[str] | None = None
+    closed_text: str | None = None
+    reply_minutes: int | None = None
+
+    def values(self) -> dict[str, Any]:
+        """The columns of what is given. Raises InvalidInput."""
+        found = {
+            "assigns_in_turn": self.assigns_in_turn,
+            "hours": None if self.hours is None else check_hours(self.hours),
+            "holidays": None if self.holidays is None else sorted(set(self.holidays)),
+            "closed_text": None if self.closed_text is None else self.closed_text.strip(),
+            "reply_minutes": self.reply_minutes,
+        }
+        return {name: value for name, value in found.items() if value is not None}
 
 
 EMPTY = TeamForm()
@@ -81,8 +102,7 @@ def create_team(tx: Transaction, workspace_id: int, name: str, form: TeamForm = 
     """
     hold_workspace(tx, workspace_id)
     naming = check_new(tx, workspace_id, team, name, limit=TEAMS_PER_WORKSPACE)
-    values = {"workspace_id": workspace_id, "assigns_in_turn": bool(form.assigns_in_turn), "created_on": tx.now}
-    team_id = tx.insert(team, **values, **naming)
+    team_id = tx.insert(team, workspace_id=workspace_id, created_on=tx.now, **naming, **form.values())
     _fill(tx, workspace_id, team_id, form)
     return team_id
 
@@ -91,8 +111,7 @@ def change_team(tx: Transaction, workspace_id: int, uuid: str, name: str, form: 
     """Rename a team and change what the form has; returns its id. Raises RecordMissing, or like `create_team`."""
     hold_workspace(tx, workspace_id)
     team_id = require_id(tx, workspace_id, team, uuid)
-    given = {} if form.assigns_in_turn is None else {"assigns_in_turn": form.assigns_in_turn}
-    rename_record(tx, workspace_id, team, team_id, name, **given)
+    rename_record(tx, workspace_id, team, team_id, name, **form.values())
     _fill(tx, workspace_id, team_id, form)
     return team_id
 

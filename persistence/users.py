@@ -16,7 +16,7 @@ from persistence.records import WORKSPACE, Record, optional
 from persistence.sql.columns import is_uuid
 from persistence.tables.accounts import PERSON_NAME_LENGTH, membership, token, user
 from persistence.tables.changes import participant
-from persistence.tables.teams import TEAM_REF, team, team_member
+from persistence.tables.contacts import TEAM_REF, team, team_member
 from persistence.teams import leave_team
 from persistence.tickets.records import unassign_stranded
 from persistence.tokens import public_part

@@ -80,6 +80,7 @@ PATTERN_TEXTS = {
     r"^[a-zA-Z]+:[\s\S]+$": "Expected a URN: a scheme, a colon and an address, like tel:+250788123123.",
     r"^[A-Za-z0-9-]{1,36}$": "Expected up to 36 letters, digits and hyphens.",
     r"^[0-9]{1,19}$": "Expected up to 19 digits.",
+    r"^([01][0-9]|2[0-3]):[0-5][0-9]$": "Expected a time of day from 00:00 to 23:59, like 08:30.",
     r"^[0-9]+$": "Expected digits only.",
     r"^\+[0-9]+$": "Expected a + and digits, like +250.",
     r"^[MTWRFSU]*$": "Expected weekdays: letters of MTWRFSU, beginning with Monday.",

@@ -23,6 +23,7 @@ def create_ticket(request: Request) -> Answer:
         assignee_id=find_assignee(tx, workspace.id, email) if email else None,
         note=(body.get("note") or "").strip() or None,
         opened_by_id=request.credentials.user_id,
+        is_attended=request.credentials.sign_in_id is not None,
     )
     ticket_id = open_ticket(tx, workspace, new)
     if ticket_id is None:
@@ -57,7 +58,7 @@ def _change_topic(request: Request, chosen: list[ChosenTicket]) -> list[str]:
     if not reference:
         raise InvalidInput.across('The action "change_topic" needs a topic.')
     topic_id = must_exist(find_topic(request.tx, request.workspace.id, reference), "topic", reference)
-    return ticket_actions.change_topic(request.tx, request.workspace.id, chosen, topic_id, request.credentials.user_id)
+    return ticket_actions.change_topic(request.tx, request.workspace, chosen, topic_id, request.credentials.user_id)
 
 
 def _close(request: Request, chosen: list[ChosenTicket]) -> list[str]:

@@ -20,9 +20,8 @@ from persistence.stamps import ARRIVED, CAME, COST, LOST, SEGMENTS, TAKEN, WENT,
 from persistence.tables.accounts import user, user_ref
 from persistence.tables.changes import day_count
 from persistence.tables.channels import channel
-from persistence.tables.contacts import OPEN, ticket, topic
+from persistence.tables.contacts import OPEN, team, team_topic, ticket, topic
 from persistence.tables.messages import label, message_label
-from persistence.tables.teams import team, team_topic
 
 AGENT, TEAM, TOPIC, LABEL, CHANNEL, DAY = "agent", "team", "topic", "label", "channel", "day"
 MOST_DAYS = 366

@@ -49,6 +49,7 @@ from persistence.messages.templated import (
 )
 from persistence.sql.columns import new_uuid
 from persistence.sql.due_work import beside_index
+from persistence.stamps import stamped
 from persistence.statements import among, statement
 from persistence.tables.channels import channel
 from persistence.tables.contacts import ACTIVE, BLOCKED, OPEN, contact, ticket
@@ -289,9 +290,12 @@ def foresee(tx: Transaction, workspace_id: int, draft: Draft) -> tuple[Draft, st
 
 
 def note_replies(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Notes the first reply to the open tickets of these contacts."""
-    if contact_ids:
-        _note_reply.run(tx, workspace_id, sorted(set(contact_ids)), tx.now)
+    """Notes the first reply to the open tickets of these contacts. One that was due changes what is told of a
+    ticket."""
+    found = _note_reply.rows(tx, workspace_id, sorted(set(contact_ids)), tx.now) if contact_ids else ()
+    if due := [ticket_id for ticket_id, reply_due in found if reply_due is not None]:
+        mine = (ticket.c.workspace_id == workspace_id) & ticket.c.id.in_(due)
+        tx.execute(update(ticket).where(mine).values(modified_on=stamped(tx, ticket, workspace_id)))
 
 
 @statement
@@ -299,7 +303,7 @@ def _note_reply(workspace_id: int, contact_ids: Sequence[int], now: datetime) ->
     rows = ticket.c
     theirs = (beside_index(rows.workspace_id) == workspace_id) & among(rows.contact_id, contact_ids)
     first = theirs & (rows.status == literal(OPEN, literal_execute=True)) & rows.replied_on.is_(None)
-    return update(ticket).where(first).values(replied_on=now)
+    return update(ticket).where(first).values(replied_on=now).returning(rows.id, rows.reply_due)
 
 
 def _row(

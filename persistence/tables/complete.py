@@ -12,7 +12,6 @@ from persistence.tables import (
     flows,
     messages,
     service,
-    teams,
 )
 
 __all__ = [
@@ -27,5 +26,4 @@ __all__ = [
     "messages",
     "metadata",
     "service",
-    "teams",
 ]

@@ -12,6 +12,7 @@ from sqlalchemy import (
     String,
     Text,
     UniqueConstraint,
+    false,
 )
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -20,6 +21,7 @@ from sqlalchemy.sql.functions import FunctionElement
 from persistence.sql.columns import (
     FOUND_BY,
     BigId,
+    Json,
     JsonIndexed,
     LinkColumns,
     NamedRecordColumns,
@@ -241,6 +243,7 @@ class TicketColumns(RecordColumns):
     modified_on: Named[datetime] = Column(UtcDateTime)
     closed_on: Named[datetime | None] = Column(UtcDateTime)
     replied_on: Named[datetime | None] = Column(UtcDateTime)
+    reply_due: Named[datetime | None] = Column(UtcDateTime)
 
 
 ticket = numbered_table(
@@ -255,11 +258,16 @@ ticket = numbered_table(
     partial_index("ix_ticket_closed", "workspace_id", "closed_on", "id", where="closed_on IS NOT NULL"),
     partial_index("ix_ticket_assignee", "assignee_id", where="assignee_id IS NOT NULL"),
     partial_index("ix_ticket_opener", "opened_by_id", where="opened_by_id IS NOT NULL"),
+    partial_index(
+        "ix_ticket_due",
+        *("workspace_id", "reply_due", "id"),
+        where="status = 'open' AND replied_on IS NULL AND reply_due IS NOT NULL",
+    ),
     partial_index("uq_ticket_open", "contact_id", "workspace_id", where="status = 'open'", unique=True),
     info=policy("the work of a help desk, in the lists of v2", erased="apart", copied="tickets", merged="apart"),
 )
 """A contact has at most one open ticket. `flow_uuid` and `flow_name` are those of the flow that opened it, at that
-time. `replied_on` is when a person first wrote to the contact after that."""
+time. `replied_on` is when a person first wrote to the contact after that, `reply_due` until when its team wants it."""
 
 
 class TicketEventColumns(OwnedColumns):
@@ -299,3 +307,61 @@ topic = numbered_table(
 """The counts change in the transaction that opens, closes or moves tickets."""
 
 TOPIC_REF = {"uuid": topic.c.uuid, "name": topic.c.name}
+
+
+class TeamColumns(NamedRecordColumns):
+    assigns_in_turn: Named[bool] = Column(Boolean, default=False, server_default=false())
+    hours: Named[Any] = Column(Json, default=list, server_default="[]", nullable=False)
+    holidays: Named[Any] = Column(Json, default=list, server_default="[]", nullable=False)
+    closed_text: Named[str] = Column(Text, default="", server_default="")
+    reply_minutes: Named[int] = Column(Integer, default=0, server_default="0")
+    created_on: Named[datetime] = Column(UtcDateTime)
+
+
+team = numbered_table(
+    "team",
+    TeamColumns,
+    Index("uq_team_name", "workspace_id", "name_key", unique=True),
+    Index("ix_team_page", "workspace_id", "created_on", "id"),
+    info=policy(
+        SET_UP,
+        audited=Audited(
+            "teams", "name", ("name", "assigns_in_turn", "hours", "holidays", "closed_text", "reply_minutes")
+        ),
+    ),
+)
+"""`hours` are spans of the week, by the workspace's time zone (`persistence.tickets.hours`), none if it always works;
+`holidays` days as ISO dates; 0 `reply_minutes` give no time for the first reply."""
+
+TEAM_REF = {"uuid": team.c.uuid, "name": team.c.name}
+
+
+class TeamTopicColumns(LinkColumns):
+    topic_id: Named[int] = Column(BigId, ForeignKey("topic.id", ondelete="CASCADE"), primary_key=True)
+    team_id: Named[int] = Column(BigId, ForeignKey("team.id", ondelete="CASCADE"))
+
+
+team_topic = table_of(
+    "team_topic",
+    TeamTopicColumns,
+    Index("ix_team_topic_team", "team_id", "topic_id"),
+    info=policy("goes with its team or topic"),
+)
+"""A topic is of one team at most, so that everybody knows whose its tickets are."""
+
+
+class TeamMemberColumns(LinkColumns):
+    workspace_id: Named[int] = Column(Integer, ForeignKey("workspace.id"), primary_key=True)
+    user_id: Named[int] = Column(Integer, ForeignKey("app_user.id"), primary_key=True)
+    team_id: Named[int] = Column(BigId, ForeignKey("team.id", ondelete="CASCADE"))
+    assigned_on: Named[datetime | None] = Column(UtcDateTime)
+
+
+team_member = table_of(
+    "team_member",
+    TeamMemberColumns,
+    Index("ix_team_member_team", "team_id", "user_id"),
+    info=policy("goes with its team, or with its user's role in the workspace"),
+)
+"""A user has one team of a workspace at most. `assigned_on` is when the last ticket was assigned in
+turn, later for each than for the one before."""

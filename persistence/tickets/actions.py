@@ -6,9 +6,10 @@ that depend on them. Rows are locked in the order of contacts, tickets, topics, 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import bindparam, delete, func, insert, select, update
 
 from persistence.changes import change_contacts
 from persistence.database import Transaction
@@ -16,7 +17,9 @@ from persistence.deletions import TICKET, note_deleted
 from persistence.errors import NothingFound
 from persistence.groups.groups import lock_contacts
 from persistence.groups.smart_groups import refresh_contacts
-from persistence.sql.columns import is_uuid, new_uuid
+from persistence.messages.incoming import ANEW
+from persistence.messages.outgoing import Draft, add_outgoing
+from persistence.sql.columns import columns_for, is_uuid, new_uuid
 from persistence.stamps import TAKEN, TICKET_ASSIGNED, TICKET_CLOSED, TICKET_OPENED, changes_of, stamped, tell
 from persistence.tables.contacts import CLOSED, OPEN, contact, ticket, ticket_event
 from persistence.tickets.records import (
@@ -28,7 +31,7 @@ from persistence.tickets.records import (
     choose_assignees,
     unassign_tickets,
 )
-from persistence.tickets.routing import choose_in_turn
+from persistence.tickets.routing import choose_in_turn, find_desk
 from persistence.topics import count_tickets, find_default_topic
 from persistence.triggers.schedules import start_for_closed
 from persistence.workspaces.records import Workspace
@@ -47,12 +50,17 @@ class ChosenTicket:
     topic_id: int
     status: str
     assignee_id: int | None
+    opened_on: datetime
+
+
+CHOSEN = columns_for(ChosenTicket, ticket)
 
 
 @dataclass(frozen=True, slots=True)
 class NewTicket:
     """A ticket to open; the default topic is General. `flow` is the UUID and name of the flow that opens it. `uuid` is
-    given if the ticket is already known by it.
+    given if the ticket is already known by it. `is_attended` says that somebody is there who opens it: its contact is
+    not told that the team is not.
     """
 
     contact_id: int
@@ -62,11 +70,13 @@ class NewTicket:
     opened_by_id: int | None = None
     flow: tuple[str, str] | None = None
     uuid: str | None = None
+    is_attended: bool = False
 
 
 def open_ticket(tx: Transaction, workspace: Workspace, new: NewTicket) -> int | None:
     """Opens a ticket; returns its id, or None if the contact has an open ticket already or is deleted. One without an
-    assignee is assigned in turn, if the team of its topic does so.
+    assignee is assigned in turn, if the team of its topic does so. Outside of the team's hours the contact is answered,
+    if it has a text for that, and may be written to.
     """
     mine = (contact.c.workspace_id == workspace.id) & (contact.c.id == new.contact_id) & ~contact.c.is_deleted
     row = tx.execute(select(contact.c.id).where(mine).with_for_update(key_share=True)).first()
@@ -75,6 +85,7 @@ def open_ticket(tx: Transaction, workspace: Workspace, new: NewTicket) -> int | 
         return None
     topic_id = find_default_topic(tx, workspace.id) if new.topic_id is None else new.topic_id
     assignee_id = new.assignee_id or next(iter(choose_in_turn(tx, workspace.id, topic_id)), None)
+    desk = find_desk(tx, workspace, topic_id)
     flow_uuid, flow_name = new.flow or (None, None)
     ticket_id = tx.insert(
         ticket,
@@ -88,11 +99,15 @@ def open_ticket(tx: Transaction, workspace: Workspace, new: NewTicket) -> int | 
         flow_name=flow_name,
         opened_on=tx.now,
         modified_on=stamped(tx, ticket, workspace.id),
+        reply_due=desk.due_after(tx.now),
     )
     given = {"assignee_id": assignee_id, "topic_id": topic_id, "note": new.note}
     _note_down(tx, workspace.id, OPENED, [ticket_id], new.opened_by_id, **given)
     count_tickets(tx, workspace.id, {topic_id: (1, 0)})
     _count_open(tx, workspace, [new.contact_id])
+    if desk.closed_text and not new.is_attended and not desk.hours.is_open(tx.now):
+        answer = Draft(new.contact_id, desk.closed_text, automatic=ANEW)
+        add_outgoing(tx, workspace.id, [answer], leaves_out_unreachable=True)
     return ticket_id
 
 
@@ -102,9 +117,8 @@ def choose_tickets(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> 
     """
     wanted = {uuid.lower() for uuid in uuids if is_uuid(uuid)}
     rows = ticket.c
-    columns = (rows.id, rows.uuid, rows.contact_id, rows.topic_id, rows.status, rows.assignee_id)
     mine = (rows.workspace_id == workspace_id) & rows.uuid.in_(wanted)
-    statement = select(*columns).where(mine).order_by(rows.id)
+    statement = select(*CHOSEN).where(mine).order_by(rows.id)
     if wanted:
         lock_contacts(tx, workspace_id, select(rows.contact_id).where(mine))
     found = [ChosenTicket(*row) for row in tx.execute(statement.with_for_update())] if wanted else ()
@@ -133,15 +147,21 @@ def add_note(tx: Transaction, workspace_id: int, chosen: Sequence[ChosenTicket],
 
 
 def change_topic(
-    tx: Transaction, workspace_id: int, chosen: Sequence[ChosenTicket], topic_id: int, user_id: int | None
+    tx: Transaction, workspace: Workspace, chosen: Sequence[ChosenTicket], topic_id: int, user_id: int | None
 ) -> list[str]:
     """Moves tickets to a topic; returns the UUIDs of those that had it already. Open ones that nobody has are assigned
-    in turn, if the team of the topic does so.
+    in turn, if the team of the topic does so. Their first replies are due as this team wants them.
     """
+    workspace_id = workspace.id
     changing = [each for each in chosen if each.topic_id != topic_id]
     free = [each for each in changing if each.status == OPEN and each.assignee_id is None]
     takers = choose_in_turn(tx, workspace_id, topic_id, len(free))
-    _change(tx, workspace_id, changing, topic_id=topic_id)
+    desk = find_desk(tx, workspace, topic_id)
+    _change(tx, workspace_id, changing, topic_id=topic_id, reply_due=None)
+    due = [{"moved": each.id, "due": desk.due_after(each.opened_on)} for each in changing if desk.reply_minutes]
+    if due:
+        one = (ticket.c.workspace_id == workspace_id) & (ticket.c.id == bindparam("moved"))
+        tx.execute(update(ticket).where(one).values(reply_due=bindparam("due")), due)
     _note_down(tx, workspace_id, TOPIC_CHANGED, [each.id for each in changing], user_id, topic_id=topic_id)
     left = Counter((each.topic_id, each.status) for each in changing)
     counts = {each.topic_id: (-left[each.topic_id, OPEN], -left[each.topic_id, CLOSED]) for each in changing}
@@ -187,9 +207,8 @@ def move_tickets(tx: Transaction, workspace: Workspace, from_id: int, to_id: int
     which starts no flow: the person is not done with.
     """
     rows = ticket.c
-    columns = (rows.id, rows.uuid, rows.contact_id, rows.topic_id, rows.status, rows.assignee_id)
     both = (rows.workspace_id == workspace.id) & rows.contact_id.in_([from_id, to_id])
-    found = tx.execute(select(*columns).where(both, rows.status == OPEN).order_by(rows.id).with_for_update())
+    found = tx.execute(select(*CHOSEN).where(both, rows.status == OPEN).order_by(rows.id).with_for_update())
     opened = [ChosenTicket(*row) for row in found]
     if len(opened) > 1:
         _move(tx, workspace, [each for each in opened if each.contact_id == from_id], OPEN, CLOSED, user_id)

@@ -4,7 +4,9 @@ from collections.abc import Collection
 
 from sqlalchemy import (
     ColumnElement,
+    case,
     insert,
+    literal,
     select,
     update,
 )
@@ -12,7 +14,7 @@ from sqlalchemy import (
 from persistence.accounts.accounts import email_key
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, NothingFound
-from persistence.lists import ListSpec, belongs_to, equals, reversible, within
+from persistence.lists import ListQuery, ListSpec, belongs_to, equals, reversible, within
 from persistence.records import Record, optional
 from persistence.stamps import TICKET_ASSIGNED, stamped, tell
 from persistence.tables.accounts import membership, user, user_ref
@@ -34,6 +36,10 @@ WITH_REFERENCES = (
     .outerjoin(opener, opener.c.id == ticket.c.opened_by_id)
 )
 
+AWAITS_REPLY = (ticket.c.status == literal(OPEN, literal_execute=True)) & ticket.c.replied_on.is_(None)
+REPLY_DUE = case((AWAITS_REPLY, ticket.c.reply_due))
+"""Until when a team wants the first reply to a ticket that has none."""
+
 TICKET_ROLES = ("administrator", "editor", "agent")
 
 
@@ -49,6 +55,7 @@ TICKET_RECORD = Record(
         "opened_in": optional(ticket.c.flow_uuid, {"uuid": ticket.c.flow_uuid, "name": ticket.c.flow_name}),
         "modified_on": ticket.c.modified_on,
         "closed_on": ticket.c.closed_on,
+        "reply_due": REPLY_DUE,
     }
 )
 
@@ -58,6 +65,11 @@ def has_assignee(whom: str) -> ColumnElement[bool]:
     email = email_key(whom)
     theirs = select(user.c.id).where(user.c.email_key == email).scalar_subquery()
     return ticket.c.assignee_id.is_(None) if email == NOBODY else ticket.c.assignee_id == theirs
+
+
+def _is_overdue(query: ListQuery, is_wanted: bool) -> list[ColumnElement[bool]]:
+    """False is not a filter."""
+    return [AWAITS_REPLY, ticket.c.reply_due < query.tx.now] if is_wanted else []
 
 
 TICKETS = ListSpec(
@@ -75,6 +87,7 @@ TICKETS = ListSpec(
         "topic": belongs_to(ticket.c.topic_id, topic),
         "team": of_team,
         "assignee": lambda _query, whom: has_assignee(whom),
+        "overdue": _is_overdue,
         **within(ticket.c.modified_on),
     },
 )

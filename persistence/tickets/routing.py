@@ -1,5 +1,7 @@
-"""Who gets a ticket that nobody has: the members of its topic's team who are there, in turn."""
+"""What the team of a topic says of its tickets: who gets one that nobody has, which are the members who are there, in
+turn; and until when it wants to reply."""
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import cycle, islice
 
@@ -8,13 +10,36 @@ from sqlalchemy import Executable, bindparam, select, update
 from persistence.database import Transaction
 from persistence.statements import statement
 from persistence.tables.accounts import membership, sign_in, user
-from persistence.tables.teams import team, team_member, team_topic
+from persistence.tables.contacts import team, team_member, team_topic
+from persistence.tickets.hours import WorkHours, load_hours
 from persistence.tickets.records import TICKET_ROLES, choose_assignees
+from persistence.workspaces.records import Workspace
 
 THERE_FOR = timedelta(minutes=10)
 """After the last request of a browser in which somebody is signed in; an open page of the console asks every two
 minutes, and a sight is noted once a minute."""
 STEP = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """The team of a topic, or none: when it works, what who comes at another time is told, and within how many minutes
+    of work it wants to reply first."""
+
+    hours: WorkHours
+    closed_text: str = ""
+    reply_minutes: int = 0
+
+    def due_after(self, opened_on: datetime) -> datetime | None:
+        """Until when the first reply to a ticket that was opened then is wanted."""
+        return self.hours.add_minutes(opened_on, self.reply_minutes) if self.reply_minutes else None
+
+
+def find_desk(tx: Transaction, workspace: Workspace, topic_id: int) -> Desk:
+    """The desk of a topic."""
+    for hours, holidays, closed_text, minutes in _select_desk.rows(tx, workspace.id, topic_id):
+        return Desk(load_hours(hours, holidays, workspace.zone), closed_text, minutes)
+    return Desk(load_hours((), (), workspace.zone))
 
 
 def choose_in_turn(tx: Transaction, workspace_id: int, topic_id: int, count: int = 1) -> list[int]:
@@ -39,6 +64,13 @@ def choose_in_turn(tx: Transaction, workspace_id: int, topic_id: int, count: int
         given = update(team_member).where(mine).values(assigned_on=bindparam("moment"))
         tx.execute(given, taken[-len(there) :])
     return chosen
+
+
+@statement
+def _select_desk(workspace_id: int, topic_id: int) -> Executable:
+    of_topic = (team_topic.c.workspace_id == workspace_id) & (team_topic.c.topic_id == topic_id)
+    found = select(team.c.hours, team.c.holidays, team.c.closed_text, team.c.reply_minutes)
+    return found.join_from(team_topic, team, team.c.id == team_topic.c.team_id).where(of_topic)
 
 
 @statement

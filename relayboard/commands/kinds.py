@@ -199,7 +199,7 @@ def _change_ticket(tx: Transaction, workspace: Workspace, given: Options) -> int
         topic_id = find_topic(tx, workspace.id, given.topic) if is_uuid(given.topic) else None
         if topic_id is None:
             raise CommandFailed(f"there is no topic {given.topic}")
-        actions.change_topic(tx, workspace.id, chosen, topic_id, None)
+        actions.change_topic(tx, workspace, chosen, topic_id, None)
         chosen = actions.choose_tickets(tx, workspace.id, [given.uuid])
     if given.status == CLOSED:
         actions.close_tickets(tx, workspace, chosen, None)

@@ -151,8 +151,8 @@ PARAMETERS: Mapping[str, Forms] = {
 } | dict.fromkeys(
     words(
         "after archive_type archived before by call_type category count country cursor days deleted dependencies "
-        "direction draft event fields folder format geometry here mentioned modified_after node number page page_size "
-        "paths period query responded result reverse role scheduled search sort status text type unread"
+        "direction draft event fields folder format geometry here mentioned modified_after node number overdue page "
+        "page_size paths period query responded result reverse role scheduled search sort status text type unread"
     ),
     NOTHING,
 )
@@ -250,7 +250,9 @@ FIELDS: Mapping[str, Forms] = {
     "v1/runs.contacts": (by_uuid("contact"),),
     "v1/runs.groups": (by_uuid("contact_group"),),
     "v1/runs.phone": (BY_PHONE,),
-    **dict.fromkeys(("teams.assigns_in_turn", "account.away"), NOTHING),
+    **dict.fromkeys(
+        ("teams.assigns_in_turn", "account.away", "closed_text", "holidays", "hours", "reply_minutes"), NOTHING
+    ),
     "webhook_receivers.format": NOTHING,
     "workspace_settings.name": NOTHING,
 } | dict.fromkeys(

@@ -122,10 +122,17 @@ def test_the_log_tells_who_joined_and_what_was_added(head: Api, joel: str, billi
 
     told = [(each["action"], each["changes"]) for each in head.results(EVENTS, resource="teams")]
     assert told[0] == ("changed", {"members": [["joel@example.org"], []]})
+    (created,) = [changes for action, changes in told if action == "created"]
+    assert created == {
+        **{name: [None, nothing] for name, nothing in (("closed_text", ""), ("hours", []), ("holidays", []))},
+        "name": [None, "Night"],
+        "assigns_in_turn": [None, False],
+        "reply_minutes": [None, 0],
+    }
     assert sorted(told[1:], key=str) == [
         ("changed", {"members": [[], ["joel@example.org"]]}),
         ("changed", {"topics": [[], ["Billing"]]}),
-        ("created", {"name": [None, "Night"], "assigns_in_turn": [None, False]}),
+        ("created", created),
     ]
 
 

@@ -47,6 +47,7 @@ class TestListTickets:
             "opened_in": {"uuid": FLOW[0], "name": FLOW[1]},
             "modified_on": record["opened_on"],
             "closed_on": None,
+            "reply_due": None,
         }
 
     def test_the_last_changed_ticket_comes_first(self, api: Api, database: Database, workspace: Workspace) -> None:

@@ -90,7 +90,7 @@ def test_tickets_that_move_to_the_topic_are_dealt_out(database: Database, worksp
         uuids = list(tx.execute(select(ticket.c.uuid).where(ticket.c.id.in_(ids))).scalars())
 
     with database.writing() as tx:
-        assert change_topic(tx, workspace.id, choose_tickets(tx, workspace.id, uuids), topic_id, None) == []
+        assert change_topic(tx, workspace, choose_tickets(tx, workspace.id, uuids), topic_id, None) == []
 
     with database.reading() as tx:
         assert sorted(str(read_assignee(tx, each)) for each in ids) == [AMINA, AMINA, BOSCO]
