@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0051"
-down_revision = "0048"
+down_revision = "0050"
 works_for = "0001"
 branch_labels = None
 depends_on = None
