@@ -17,7 +17,7 @@ from flows.urns import Urn
 from persistence.broadcasts.forms import read_form
 from persistence.broadcasts.records import create_broadcast
 from persistence.campaigns.records import create_campaign
-from persistence.changes import change_contacts, change_each_contact
+from persistence.changes import change_contacts, change_each_contact, change_each_message
 from persistence.contacts.writes import ContactChange, create_contact
 from persistence.conversations import mark_read
 from persistence.database import Transaction
@@ -79,6 +79,7 @@ CAMPAIGN, BROADCAST = "2e0d9d2f-6b0a-4f0c-8f2e-b7d3c5a91c44", "0197a6c1-52d0-7a0
 TICKET, TOPIC = "0197a700-1111-7222-8333-944455566677", "d0a1b2c3-d4e5-4f60-8718-293a4b5c6d7e"
 CHANNEL, USER = "3f0c1a52-8b7e-4d19-9a60-5c2f7be0d411", "1f2e3d4c-5b6a-4798-8071-625344352617"
 EMAIL, RESTHOOK = "joel@example.org", "new-registration"
+COLLEAGUES = (("Aline", "Mukamana"), ("Eric", "Nkurunziza"), ("Beatrice", "Uwera"))
 
 
 def fill_sample(
@@ -139,6 +140,27 @@ def name_examples(
     notice = {"text": {"eng": "The clinic has a new roof. Come and see!"}, "groups": [GROUP], "scheduled_on": later}
     form = read_form(tx, workspace, {**notice, "base_language": "eng"})
     adopt_uuid(tx, broadcast, create_broadcast(tx, workspace.id, form), BROADCAST)
+
+
+def fill_team(tx: Transaction, workspace: Workspace) -> None:
+    """Gives a filled workspace colleagues, who wrote its answers and share its tickets."""
+    chance = random.Random(EMAIL)
+    people = [
+        add_member(tx, workspace.id, f"{first.lower()}@example.org", "agent", first_name=first, last_name=last).id
+        for first, last in COLLEAGUES
+    ]
+    answers = select(message.c.id, message.c.contact_id).where(
+        message.c.workspace_id == workspace.id, message.c.direction == OUTGOING
+    )
+    shared = {
+        message_id: {"author_id": people[contact_id % len(people)]}
+        for message_id, contact_id in tx.execute(answers.order_by(message.c.id)).tuples()
+    }
+    change_each_message(tx, workspace.id, shared)
+    assigned = select(ticket.c.id).where(ticket.c.workspace_id == workspace.id, ticket.c.assignee_id.is_not(None))
+    for ticket_id in tx.execute(assigned.order_by(ticket.c.id)).scalars().all():
+        mine = (ticket.c.workspace_id == workspace.id) & (ticket.c.id == ticket_id)
+        tx.execute(update(ticket).where(mine).values(assignee_id=chance.choice(people)))
 
 
 def _make_contacts(

@@ -15,6 +15,7 @@ import time
 import webbrowser
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -36,7 +37,7 @@ from persistence.tokens import create_token
 from persistence.users import add_member, find_member
 from persistence.workspaces.records import Workspace, list_workspaces
 from persistence.workspaces.sample import FLOW as EXAMPLE_FLOW
-from persistence.workspaces.sample import fill_sample, name_examples
+from persistence.workspaces.sample import fill_sample, fill_team, name_examples
 from persistence.workspaces.writes import create_workspace
 from relayboard.base.logs import configure_logging
 from relayboard.base.settings import Settings, load_settings
@@ -71,6 +72,28 @@ TALK = (
     "Can I get my medicine at another health post?",
     "My child has a rash. Should we come?",
 )
+TEAMS = (
+    ("Clinic desk", ("Appointments", "Medicine"), ("Aline", "Eric")),
+    ("Home visits", ("Complaints", "Home visits"), ("Beatrice",)),
+)
+"""The name of each team, its topics, and the first names of its members."""
+SAVED_REPLIES = (
+    ("Opening hours", "We are open from Monday to Friday, 8 to 17, and on Saturday from 8 to 12."),
+    ("Lost card", "Hello @contact.first_name, come with your identity card; we make a new one for you."),
+    ("Ask for a name", "Thank you for your message! What is your name, please?"),
+    ("Call the nurse", "Please call the nurse on duty: +250788000000. She is there day and night."),
+)
+CAMPAIGNS = (
+    (
+        "After the birth",
+        "Expecting mothers",
+        ((1, "weeks", "Congratulations! Bring your baby for the first vaccine."), (6, "weeks", "How are you both?")),
+    ),
+    ("Bed nets", "Expecting mothers", ((-6, "weeks", "Your bed net is ready. Fetch it at the health post."),)),
+)
+"""The name of each campaign, its group, and its messages: how long after the due date, and what they say."""
+WEEKLY = "Good morning! Please send us how many visits you made last week."
+DRAFT = "From next month on, the clinic is open on Sundays, too."
 TALK_EVERY = 20
 """Syncs between two messages of the people who talk."""
 
@@ -303,8 +326,11 @@ class Story:
             database = Database(self.settings.database_url, keys=KeyRing.of(self.settings))
             with contextlib.closing(database):
                 fill_workspace(database, sample.workspace, phone.state.relayer_id or 0, sample.user_id)
+                with database.writing() as tx:
+                    fill_team(tx, sample.workspace)
             begin_work(self.session, self.url)
-            say("  Life       200 contacts, three weeks of messages, tickets, a flow and a campaign")
+            set_up_team(self.session, self.url)
+            say("  Life       200 contacts, three weeks of messages, tickets of teams, a flow and campaigns")
         return People(phone)
 
     def _connect_phone(self, workspace: Workspace) -> Phone:
@@ -436,6 +462,35 @@ def begin_work(session: requests.Session, url: str) -> None:
         "message": {"eng": "Two weeks to go! Please come to the clinic once more."},
     }
     _post(session, f"{url}/api/v2/campaign_events.json", reminder)
+
+
+def set_up_team(session: requests.Session, url: str) -> None:
+    """What a team has after some weeks: teams, saved replies, triggers, campaigns, and broadcasts that wait."""
+
+    def named(resource: str) -> dict[str, str]:
+        found = session.get(f"{url}/api/v2/{resource}.json").json()["results"]
+        return {each.get("name") or each["email"]: each["uuid"] for each in found}
+
+    topics, groups, flow = named("topics"), named("groups"), named("flows")[FLOW]
+    people = {name.split()[0]: uuid for name, uuid in named("users").items() if name}
+    for name, whose, members in TEAMS:
+        team = {"name": name, "topics": [topics[each] for each in whose], "members": [people[each] for each in members]}
+        _post(session, f"{url}/api/v2/teams.json", team)
+    for name, text in SAVED_REPLIES:
+        _post(session, f"{url}/api/v2/saved_replies.json", {"name": name, "text": text})
+    _post(session, f"{url}/api/v2/triggers.json", {"type": "keyword", "flow": flow, "keywords": ["visit", "survey"]})
+    _post(session, f"{url}/api/v2/triggers.json", {"type": "missed_call", "flow": flow})
+    for name, group, events in CAMPAIGNS:
+        campaign = _post(session, f"{url}/api/v2/campaigns.json", {"name": name, "group": groups[group]})
+        for offset, unit, text in events:
+            about = {"campaign": campaign["uuid"], "relative_to": "due_date", "offset": offset, "unit": unit}
+            event = {**about, "delivery_hour": 10, "message": {"eng": text}}
+            _post(session, f"{url}/api/v2/campaign_events.json", event)
+    monday = {"text": {"eng": WEEKLY}, "groups": [groups[GROUP]], "base_language": "eng", "repeat": "weekly"}
+    first = datetime.now(UTC).replace(hour=6, minute=0, second=0, microsecond=0) + timedelta(days=7)
+    _post(session, f"{url}/api/v2/broadcasts.json", {**monday, "days": "M", "scheduled_on": first.isoformat()})
+    draft = {"text": {"eng": DRAFT}, "groups": [groups["Expecting mothers"]], "base_language": "eng", "draft": True}
+    _post(session, f"{url}/api/v2/broadcasts.json", draft)
 
 
 def _free_port() -> int:

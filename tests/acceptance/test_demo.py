@@ -34,6 +34,11 @@ def open_link(link: str) -> tuple[Any, int]:
     with requests.Session() as browser:
         assert browser.post(f"{root}/api/v2/sessions.json", json=proof).status_code == 201
         page = browser.get(f"{root}/api/v2/contacts.json").json()
+        teams = browser.get(f"{root}/api/v2/teams.json").json()["results"]
+        assert sorted((each["name"], len(each["members"])) for each in teams) == [
+            ("Clinic desk", 2),
+            ("Home visits", 1),
+        ]
         names = [contact["urns"] for contact in page["results"] if contact["urns"] != ["tel:+250788000111"]]
         return browser.get(f"{root}/api/v2/account.json").json(), len(names)
 

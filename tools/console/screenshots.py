@@ -1,8 +1,8 @@
 """Writes pictures of every page of the console into `docs/console`: `make screenshots`.
 
 They show the workspace of the tests in a real browser: each page on a large screen, the inbox also in dark, and on a
-phone. With `channels` only those of a gateway are written, with `editor` those of docs/flow-editor.md, with `programme`
-those of docs/first-programme.md, with the 5,000 contacts that it speaks of.
+phone. With `pages` only those are written, with `channels` those of a gateway, with `editor` those of
+docs/flow-editor.md, with `programme` those of docs/first-programme.md, with the 5,000 contacts that it speaks of.
 """
 
 import base64
@@ -12,10 +12,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import requests
 from playwright.sync_api import Browser, FilePayload, Page, expect, sync_playwright
 
 from persistence.channels.channels import set_channel_webhook
-from relayboard.commands.demo import People
+from persistence.workspaces.sample import fill_team
+from relayboard.commands.demo import People, set_up_team
 from testbed.gateways import add_gateway, queue_messages
 from testbed.running import wait_until
 from tests.browser.chromium import find_chromium
@@ -44,6 +46,11 @@ MORE = {
     **{f"settings-{name}": f"settings/{name}" for name in ("users", "audit", "tokens", "account")},
 }
 """Pages that are not in the navigation."""
+BROADCASTS = (
+    ("Expecting mothers", "The vaccination team comes to Nyamata on Tuesday at 9. Bring your card, please."),
+    ("Health workers", "New forms for home visits lie at the reception."),
+)
+"""The group of each, and its text."""
 ROWS = "Phone,Name,Village,Birth date\n+250788900001,Amina,Gasharu,1990-01-02\n+250788900002,Bosco,Huye,1991-03-04\n"
 PEOPLE: FilePayload = {"name": "people.csv", "mimeType": "text/csv", "buffer": ROWS.encode()}
 
@@ -64,7 +71,7 @@ def main() -> int:
         with service.database.writing() as tx:
             set_channel_webhook(tx, service.workspace.id, phone["uuid"], receiver.url)
         browser = playwright.chromium.launch(executable_path=chromium.executable, args=arguments, env=environment)
-        kinds = {"channels": take_channels, "editor": take_editor, "programme": take_programme}
+        kinds = {"pages": take_pictures, "channels": take_channels, "editor": take_editor, "programme": take_programme}
         takes = [kinds[sys.argv[1]]] if sys.argv[1:] else [take_pictures, take_editor, take_programme]
         written = sum(take(browser, clinic) for take in takes)
         browser.close()
@@ -75,6 +82,7 @@ def main() -> int:
 def take_pictures(browser: Browser, clinic: Clinic) -> int:
     """Write the pictures; returns how many."""
     FOLDER.mkdir(exist_ok=True)
+    begin_life(clinic)
     people = People(clinic.phone)
     for _ in range(SYNCS):
         clinic.phone.sync()
@@ -127,6 +135,18 @@ def take_pictures(browser: Browser, clinic: Clinic) -> int:
         written.append(_write(page, title))
         page.context.close()
     return len(written) + take_channels(browser, clinic)
+
+
+def begin_life(clinic: Clinic) -> None:
+    """A team at work, and broadcasts that are sent."""
+    service = clinic.service
+    with service.database.writing() as tx:
+        fill_team(tx, service.workspace)
+    with requests.Session() as session:
+        session.headers["Authorization"] = f"Token {service.token}"
+        set_up_team(session, service.url)
+    for group, text in BROADCASTS:
+        service.post("/api/v2/broadcasts.json", {"text": {"eng": text}, "groups": [group], "base_language": "eng"})
 
 
 def take_channels(browser: Browser, clinic: Clinic) -> int:

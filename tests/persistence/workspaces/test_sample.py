@@ -13,7 +13,7 @@ from persistence.tables.messages import INCOMING, OUTGOING, label, message
 from persistence.users import add_member, find_member
 from persistence.workspaces import sample
 from persistence.workspaces.records import Workspace
-from persistence.workspaces.sample import DAYS, UNREAD, fill_sample
+from persistence.workspaces.sample import COLLEAGUES, DAYS, UNREAD, fill_sample, fill_team
 from tests.channel_rows import add_channel
 from tests.factories import make_field, make_named
 
@@ -55,3 +55,9 @@ def test_a_demo_has_weeks_of_conversations_some_unread_and_tickets_open_and_clos
         assert tx.execute(wrong).scalar_one() == 0
         assert abs(tickets["open"] - tickets["closed"]) <= 1 and sum(tickets.values()) >= 24
         assert tx.execute(select(label.c.message_count)).scalar_one() == 60
+
+        fill_team(tx, workspace)
+        answers = func.count(message.c.author_id.distinct()), func.count() - func.count(message.c.author_id)
+        assert tx.execute(select(*answers).where(message.c.direction == OUTGOING)).one() == (len(COLLEAGUES), 0)
+        holders = select(func.count(ticket.c.assignee_id.distinct())).where(ticket.c.assignee_id != user_id)
+        assert tx.execute(holders).scalar_one() == len(COLLEAGUES)
