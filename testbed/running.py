@@ -25,13 +25,18 @@ from testbed.forked import ForkedProcess, fork, run_api, run_worker
 from testbed.patience import PATIENCE_SECONDS
 from testbed.tokens import SECRET_KEY, make_token
 
+SHOWN_LINES = 20
+"""Of each log, when a test fails."""
 
-def wait_until(is_true: Callable[[], bool], what: str, seconds: float = PATIENCE_SECONDS) -> None:
-    """Poll until something is true; the failure names what did not happen."""
+
+def wait_until(
+    is_true: Callable[[], bool], what: str, seconds: float = PATIENCE_SECONDS, *, found: Callable[[], object] = str
+) -> None:
+    """Poll until something is true; the failure names what did not happen, and what was `found` instead."""
     pause = threading.Event()
     deadline = time.monotonic() + seconds
     while not is_true():
-        assert time.monotonic() < deadline, f"waited in vain for {what}"
+        assert time.monotonic() < deadline, f"waited in vain for {what} {found()}"
         pause.wait(0.05)
 
 
@@ -93,6 +98,17 @@ class RunningService:
         process = self.processes.pop(name)
         process.terminate()
         return process.wait(PATIENCE_SECONDS)
+
+    def describe(self) -> str:
+        """Whether the processes run, and what they said last."""
+        said = []
+        for name, process in self.processes.items():
+            log = self.folder / f"{name}.log"
+            lines = log.read_text(errors="replace").splitlines()[-SHOWN_LINES:] if log.exists() else []
+            status = process.poll()
+            state = "runs" if status is None else f"has ended with {status}"
+            said.append("\n".join([f"{name} {state} and said last:", *lines]))
+        return "\n\n".join(said)
 
     def close(self) -> None:
         for name in list(self.processes):
@@ -176,6 +192,9 @@ def _run_service(
             service.start(name)
         service.wait_until_ready()
         yield service
+    except BaseException as error:
+        error.add_note(service.describe())
+        raise
     finally:
         service.close()
 

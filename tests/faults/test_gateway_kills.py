@@ -1,11 +1,13 @@
 """A gateway gets every part of every message once while the workers that call it are killed."""
 
 import threading
+from collections import Counter
 from pathlib import Path
 
 from sqlalchemy import select, update
 
 from persistence.database import Database
+from persistence.leases import MOST_ATTEMPTS
 from persistence.tables.messages import gateway_send, message
 from relayboard import cli
 from testbed.forked import fork
@@ -17,7 +19,8 @@ from tests.worker.receivers import Received, Reply, receiving
 from worker.channels.sending import MOST_SLOTS
 
 MESSAGES = 6
-FLOOD, KILLS = 300, 4
+FLOOD, KILLS = 200, MOST_ATTEMPTS - 1
+"""A part that was leased and not begun when one more worker died would be given up."""
 TIMEOUT_SECONDS = 60
 
 
@@ -29,7 +32,7 @@ def parts_under_way(database: Database) -> set[int]:
 
 
 def end_leases(database: Database) -> None:
-    """Lets the time of all leases pass."""
+    """Lets the time of all leases pass while no worker lives."""
     with database.writing() as tx:
         tx.execute(update(gateway_send).values(due_on=gateway_send.c.created_on))
 
@@ -38,7 +41,11 @@ def test_what_killed_workers_had_not_written_is_sent_and_only_what_they_had_is_u
     database_url: str, tmp_path: Path
 ) -> None:
     parts = Parts(slow)
-    with receiving(parts) as receiver, forked_service(database_url, tmp_path) as service:
+    timeout = str(TIMEOUT_SECONDS)
+    with (
+        receiving(parts) as receiver,
+        forked_service(database_url, tmp_path, WEBHOOK_TIMEOUT_SECONDS=timeout) as service,
+    ):
         gateway = add_gateway(service.database, service.workspace, receiver.url)
         ids = queue_messages(service.database, service.workspace, gateway, FLOOD)
         with service.database.reading() as tx:
@@ -54,7 +61,11 @@ def test_what_killed_workers_had_not_written_is_sent_and_only_what_they_had_is_u
             uncertain |= parts_under_way(service.database)
             end_leases(service.database)
             service.start("worker")
-        wait_until(lambda: {status for status, _ in states_of(service.database, ids)} == {"wired"}, "all messages")
+        wait_until(
+            lambda: {status for status, _ in states_of(service.database, ids)} == {"wired"},
+            "all messages to be wired",
+            found=lambda: Counter(states_of(service.database, ids)),
+        )
 
         states = dict(zip(ids, states_of(service.database, ids), strict=True))
         unsent = {each for each in ids if not any(key.startswith(names[each]) for key in parts.counts)}
