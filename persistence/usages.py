@@ -13,11 +13,10 @@ from persistence.sql.columns import is_uuid
 from persistence.sql.names import name_some
 from persistence.tables.campaigns import campaign, campaign_event, trigger, trigger_group
 from persistence.tables.channels import channel
-from persistence.tables.contacts import field, group, topic
+from persistence.tables.contacts import field, group, team, team_topic, topic
 from persistence.tables.flows import flow, flow_draft
 from persistence.tables.messages import broadcast, broadcast_group, label
 from persistence.tables.service import global_value
-from persistence.tables.teams import team, team_topic
 
 CAMPAIGN, TRIGGER, FLOW, GROUP, BROADCAST, TEAM = "campaign", "trigger", "flow", "group", "broadcast", "team"
 """The types of records that use others."""
