@@ -1,6 +1,7 @@
 /** The conversations, newest first. */
 
 import { Icon } from "../parts/icons.js";
+import { ReplyDue } from "../parts/reply_due.js";
 import { Rows } from "../parts/rows.js";
 import { RowBox } from "../parts/selection.js";
 import { Avatar, Empty, ListEnd } from "../parts/small.js";
@@ -80,7 +81,7 @@ function Row({ contact, urn, last_message: last, unread_count: unread, ticket, l
           ${until && html`<span class="snoozed-until" title=${snoozeText(until, folder, by?.name || by?.email)}><${Icon} name="clock" size=${13} />
             <span class="hidden">${snoozeText(until, folder)}</span><span aria-hidden="true">${listTime(until)}</span></span>`}
           ${ticket && html`<span class="has-ticket" title=${t("ticket.open")}><${Icon} name="ticket" size=${13} /><span class="hidden">${t("ticket.open")}: </span>
-            <bdi>${assignee ? assignee.name || assignee.email : t("tickets.nobody")}</bdi></span>`}
+            <bdi>${assignee ? assignee.name || assignee.email : t("tickets.nobody")}</bdi></span> <${ReplyDue} due=${ticket.reply_due} />`}
           ${labels.map(({ uuid, name }) => html`<span key=${uuid} class="tag">${name}</span>`)}
           ${last.channel && html`<span class="by-channel"><${Icon} name="channel" size=${12} /> <bdi>${channelName(last.channel)}</bdi></span>`}
         </span>

@@ -54,8 +54,8 @@ function withMessage(row, message) {
 const sameLabels = (one, other) => one.labels.map(({ uuid }) => uuid).join() === other.labels.map(({ uuid }) => uuid).join();
 
 /** @param {Conversation} row @param {Records["ticket"]} ticket @returns {Conversation} */
-function withTicket(row, { uuid, topic, assignee, status }) {
-  if (status === "open") return { ...row, ticket: { uuid, topic, assignee }, has_open_ticket: true };
+function withTicket(row, { uuid, topic, assignee, status, reply_due }) {
+  if (status === "open") return { ...row, ticket: { uuid, topic, assignee, reply_due }, has_open_ticket: true };
   return row.ticket?.uuid === uuid ? { ...row, ticket: null, has_open_ticket: false } : row;
 }
 

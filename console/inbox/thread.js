@@ -3,6 +3,7 @@
 import { Icon } from "../parts/icons.js";
 import { Loaded } from "../parts/loaded.js";
 import { attempt } from "../parts/notices.js";
+import { ReplyDue } from "../parts/reply_due.js";
 import { Avatar, Badge, Empty, Problem, Waiting } from "../parts/small.js";
 import { get, post } from "../shared/api.js";
 import { senderOf, useAuthors } from "../shared/authors.js";
@@ -62,7 +63,8 @@ export function Thread({ contact, back, ticket = "", sought = "", soughtOn = "",
             ${person.contact?.flow && html`<span class="in-flow"><${Icon} name="flow" size=${14} /> ${person.contact.flow.name}</span>`}
             <${Loaded} load=${loadPresence} isPart isQuiet kind="contact" uuid=${contact} />
             ${tickets.open && !column.isShown && html`<button type="button" class="link ticket-mark" title=${t("ticket.open")} onClick=${column.toggle}><${Icon} name="ticket" size=${14} />
-              <span class="hidden">${t("ticket.open")}: </span><bdi>${tickets.open.assignee?.name || tickets.open.assignee?.email || t("tickets.nobody")}</bdi></button>`}
+              <span class="hidden">${t("ticket.open")}: </span><bdi>${tickets.open.assignee?.name || tickets.open.assignee?.email || t("tickets.nobody")}</bdi></button>
+              <${ReplyDue} due=${tickets.open.reply_due} />`}
           </p>
         </div>
         <${Actions} contact=${person.contact} messages=${thread.messages} back=${back} refresh=${() => (person.refresh(), thread.refresh())} />

@@ -6,9 +6,10 @@ import { Empty, Field, ListEnd } from "../parts/small.js";
 import { post, remove } from "../shared/api.js";
 import { loadAll, useList } from "../shared/lists.js";
 import { may } from "../shared/session.js";
-import { t } from "../shared/texts.js";
+import { duration, t } from "../shared/texts.js";
 import { html, useEffect, useState } from "../shared/ui.js";
 import { useReturn } from "./returning.js";
+import { readHours, TeamHours } from "./team_hours.js";
 
 /** @typedef {import("../shared/contract.js").Listed<"teams">} Team */
 
@@ -18,7 +19,7 @@ export function Teams() {
   useReturn(list.refresh);
   const save = async (/** @type {FormData} */ data) => {
     const chosen = (/** @type {string} */ name) => data.getAll(name).map(String);
-    const body = { name: String(data.get("name")).trim(), topics: chosen("topics"), members: chosen("members"), assigns_in_turn: data.has("in_turn") };
+    const body = { name: String(data.get("name")).trim(), topics: chosen("topics"), members: chosen("members"), assigns_in_turn: data.has("in_turn"), ...readHours(data) };
     await post("teams", body, edited?.uuid ? { uuid: edited.uuid } : undefined);
     list.reload();
   };
@@ -50,7 +51,7 @@ function TeamLine({ team, onEdit, onDelete }) {
   const topics = team.topics.map((topic) => topic.name).join(", ") || t("team.all_topics");
   const members = team.members.map((user) => nameOf(user)).join(", ") || t("team.no_members");
   return html`<li>
-    <strong><bdi>${name}</bdi></strong><span class="note" dir="auto">${[topics, members, team.assigns_in_turn ? t("team.turns") : ""].filter(Boolean).join(" · ")}</span>
+    <strong><bdi>${name}</bdi></strong><span class="note" dir="auto">${[topics, members, team.assigns_in_turn ? t("team.turns") : "", team.reply_minutes ? t("team.replies_in", { time: duration(team.reply_minutes * 60) }) : ""].filter(Boolean).join(" · ")}</span>
     ${may("write_team") && html`
       <button type="button" class="quiet" aria-label=${t("settings.edit_name", { name })} onClick=${onEdit}>${t("act.edit")}</button>
       <button type="button" class="quiet icon-only" aria-label=${t("settings.delete", { name })} title=${t("settings.delete", { name })} onClick=${onDelete}><${Icon} name="trash" size=${18} /></button>`}
@@ -81,6 +82,7 @@ function TeamDialog({ team, teams, onSubmit, onClose }) {
       <${Choices} title=${t("team.members")} name="members" choices=${known.members} chosen=${team.members ?? []} />
       <label class="choice-line"><input type="checkbox" name="in_turn" defaultChecked=${team.assigns_in_turn} aria-describedby="in-turn-help" /> ${t("team.in_turn")}</label>
       <p id="in-turn-help" class="help">${t("team.in_turn_help")}</p>
+      <${TeamHours} team=${team} />
     <//>
   `;
 }

@@ -2,13 +2,15 @@
  *  kept by the changes that the service tells of; where those do not say enough they are asked for again, seldom. */
 
 import { cursorOf, get } from "./api.js";
+import { now } from "./clock.js";
 import { onChange } from "./live.js";
 import { account, may, phase } from "./session.js";
+import { number } from "./texts.js";
 import { batch, computed, effect, signal } from "./ui.js";
 
 /**
  * @typedef {import("./contract.js").Records["message"]} Message
- * @typedef {{contact: string, assignee: string}} OpenTicket `assignee` is an address, or empty
+ * @typedef {{contact: string, assignee: string, due: string | null}} OpenTicket `assignee` is an address, or empty
  * @typedef {{uuid: string, on: string, isWaiting: boolean}} Last the newest message of a contact that this page was told of
  */
 
@@ -37,7 +39,11 @@ export const counts = computed(() => ({
   unread: { value: unread.value.size, isMore: more.value.unread },
   waiting: { value: waiting.value.size, isMore: more.value.waiting },
   mine: { value: [...tickets.value.values()].filter(({ assignee }) => assignee === account.value?.user.email).length, isMore: more.value.tickets },
+  overdue: { value: [...tickets.value.values()].filter(({ due }) => due && Date.parse(due) < now.value).length, isMore: more.value.tickets },
 }));
+
+/** @param {{value: number, isMore: boolean}} count */
+export const countText = ({ value, isMore }) => `${number(value)}${isMore ? "+" : ""}`;
 
 /** The assignees of the open tickets of a contact; one that nobody has is empty. @param {string} contact */
 export const assigneesOf = (contact) => [...tickets.value.values()].filter((ticket) => ticket.contact === contact).map(({ assignee }) => assignee);
@@ -97,7 +103,7 @@ async function load() {
       get("conversations", { page_size: 1, fields: ["last_on"] }),
       get("conversations", { unread: true, fields: ["uuid"] }),
       get("conversations", { folder: "inbox", fields: ["uuid"] }),
-      get("tickets", { status: "open", fields: ["uuid", "contact", "assignee"] }),
+      get("tickets", { status: "open", fields: ["uuid", "contact", "assignee", "reply_due"] }),
       get("participants", { user: account.value?.user.email, mentioned: true, fields: ["contact"] }),
     ]);
     lasts = new Map();
@@ -105,7 +111,7 @@ async function load() {
     batch(() => {
       unread.value = new Set(notRead.results.map(({ uuid }) => uuid));
       waiting.value = new Set(toAnswer.results.map(({ uuid }) => uuid));
-      tickets.value = new Map(open.results.map(({ uuid, contact, assignee }) => [uuid, { contact: contact.uuid, assignee: assignee?.email ?? "" }]));
+      tickets.value = new Map(open.results.map((ticket) => [ticket.uuid, openOf(ticket)]));
       mentions.value = new Map(named.results.flatMap(({ contact }) => (contact ? [[contact.uuid, contact.name]] : [])));
       more.value = { unread: !!cursorOf(notRead.next), waiting: !!cursorOf(toAnswer.next), tickets: !!cursorOf(open.next) };
     });
@@ -117,10 +123,14 @@ async function load() {
   }
 }
 
+/** @param {Pick<import("./contract.js").Records["ticket"], "contact" | "assignee" | "reply_due">} ticket @returns {OpenTicket} */
+const openOf = ({ contact, assignee, reply_due: due }) => ({ contact: contact.uuid, assignee: assignee?.email ?? "", due });
+
 /** @param {import("./contract.js").Records["ticket"]} ticket */
-function keepTicket({ uuid, status, contact, assignee }) {
+function keepTicket(ticket) {
+  const { uuid, status } = ticket;
   const changed = new Map(tickets.value);
-  if (status === "open") changed.set(uuid, { contact: contact.uuid, assignee: assignee?.email ?? "" });
+  if (status === "open") changed.set(uuid, openOf(ticket));
   else changed.delete(uuid);
   tickets.value = changed;
 }

@@ -11,9 +11,9 @@ import { online } from "../shared/api.js";
 import { go, link, place } from "../shared/router.js";
 import { account, chooseWorkspace, signOut } from "../shared/session.js";
 import { chooseLanguage, language, LANGUAGES, number, t } from "../shared/texts.js";
-import { counts, mentions } from "../shared/counts.js";
+import { counts, countText, mentions } from "../shared/counts.js";
 import { countDrafts, forgetDrafts } from "../shared/drafts.js";
-import { html, useEffect } from "../shared/ui.js";
+import { classes, html, useEffect } from "../shared/ui.js";
 import { openPages } from "./pages.js";
 import { openPalette, Palette } from "./palette.js";
 import { openKeys, Shortcuts } from "./shortcuts.js";
@@ -97,19 +97,22 @@ function leave(user) {
   return confirmFirst({ title: t("sign_in.out"), text: t("sign_in.forgets_drafts", { count: number(count) }), submit: t("sign_in.out"), onYes: out });
 }
 
-/** @param {{value: number, isMore: boolean}} count */
-const countText = ({ value, isMore }) => `${number(value)}${isMore ? "+" : ""}`;
-
 /** How much of a page waits for somebody. @param {{page: string}} props */
 function PageCount({ page }) {
-  const { unread, waiting, mine } = counts.value;
-  const shown = page === "inbox" ? unread : page === "tickets" ? mine : undefined;
-  const named = page === "inbox" ? mentions.value.size : 0;
-  const mentioned = named > 0 && html`<span class="count" title=${t("mention.count", { count: number(named) })}><span class="hidden">${t("mention.count", { count: number(named) })}</span><span aria-hidden="true">@${number(named)}</span></span>`;
-  if (!shown?.value) return mentioned;
-  const said = page === "inbox" ? t("shell.unread_and_waiting", { unread: countText(unread), waiting: countText(waiting) }) : t("shell.my_tickets", { count: countText(mine) });
-  return html`${mentioned}<span class="count" title=${said}><span class="hidden">${said}</span><span aria-hidden="true">${countText(shown)}</span></span>`;
+  const { unread, waiting, mine, overdue } = counts.value;
+  const named = mentions.value.size;
+  if (page === "tickets") {
+    return html`<span class="counts">
+      ${overdue.value > 0 && html`<${Count} said=${t("shell.overdue", { count: countText(overdue) })} text=${countText(overdue)} isLate />`}
+      ${mine.value > 0 && html`<${Count} said=${t("shell.my_tickets", { count: countText(mine) })} text=${countText(mine)} />`}</span>`;
+  }
+  return page === "inbox" && html`<span class="counts">
+    ${named > 0 && html`<${Count} said=${t("mention.count", { count: number(named) })} text=${`@${number(named)}`} />`}
+    ${unread.value > 0 && html`<${Count} said=${t("shell.unread_and_waiting", { unread: countText(unread), waiting: countText(waiting) })} text=${countText(unread)} />`}</span>`;
 }
+
+/** @param {{said: string, text: string, isLate?: boolean}} props */
+const Count = ({ said, text, isLate = false }) => html`<span class=${classes("count", isLate && "is-late")} title=${said}><span class="hidden">${said}</span><span aria-hidden="true">${text}</span></span>`;
 
 function WorkspaceMenu() {
   const { workspace } = /** @type {import("../shared/session.js").Account} */ (account.value);

@@ -4,12 +4,14 @@ import { useKeys } from "../inbox/keys.js";
 import { Thread } from "../inbox/thread.js";
 import { Icon } from "../parts/icons.js";
 import { Loaded } from "../parts/loaded.js";
+import { ReplyDue } from "../parts/reply_due.js";
 import { Rows } from "../parts/rows.js";
 import { RowBox, useSelection } from "../parts/selection.js";
 import { Avatar, Badge, Empty, ListEnd } from "../parts/small.js";
 import { useAddresses } from "../shared/addresses.js";
 import { get } from "../shared/api.js";
 import { useChanges } from "../shared/changes.js";
+import { countText, counts } from "../shared/counts.js";
 import { useAll, useList } from "../shared/lists.js";
 import { displayName } from "../shared/names.js";
 import { go, link } from "../shared/router.js";
@@ -30,6 +32,7 @@ const VIEWS = [
   ["mine", "tickets.mine"],
   ["nobody", "tickets.nobody"],
   ["closed", "tickets.closed"],
+  ["overdue", "tickets.overdue"],
 ];
 
 /** @param {{place: import("../shared/router.js").Place}} props */
@@ -45,6 +48,7 @@ function TicketList({ place }) {
   const filters = { ...filtersOf(view), topic: topic || undefined };
   const list = useList("tickets", { ...filters, page_size: PAGE });
   const shown = list.items;
+  const { overdue } = counts.value;
   const addresses = useAddresses(shown.map(({ contact }) => contact));
   const [opened, refreshOpened] = useTicket(chosen);
   const refresh = () => (list.refresh(), refreshOpened());
@@ -72,7 +76,8 @@ function TicketList({ place }) {
             ${topics.map(({ uuid, name }) => html`<option key=${uuid} value=${uuid} selected=${uuid === topic}>${name}</option>`)}
           </select>
           <nav class="views" aria-label=${t("tickets.views")}>
-            ${VIEWS.map(([name, text]) => html`<a key=${name} href=${link(["tickets"], { view: name, topic })} aria-current=${name === view ? "true" : undefined}>${t(text)}</a>`)}
+            ${VIEWS.filter(([name]) => name !== "overdue" || view === name || overdue.value > 0).map(([name, text]) => html`<a key=${name} href=${link(["tickets"], { view: name, topic })} aria-current=${name === view ? "true" : undefined}>
+              ${t(text)}${name === "overdue" && overdue.value > 0 && html` <span class="count is-late">${countText(overdue)}</span>`}</a>`)}
           </nav>
         </header>
         ${selection.chosen.size > 0 && html`<${Loaded} load=${loadBulk} isPart filters=${filters} several=${severalOf} hasMore=${list.hasMore} isTickets isClosed=${view === "closed"} selection=${selection} picked=${shown.filter(({ uuid }) => selection.chosen.has(uuid)).map(severalOf)} />`}
@@ -92,10 +97,10 @@ function TicketList({ place }) {
   `;
 }
 
-/** The filters of a view. @param {string} view */
+/** The filters of a view; without `overdue` it does not matter. @param {string} view */
 function filtersOf(view) {
   const assignee = view === "mine" ? account.value?.user.email : view === "nobody" ? "nobody" : undefined;
-  return { status: view === "closed" ? "closed" : "open", assignee };
+  return { status: view === "closed" ? "closed" : "open", assignee, overdue: view === "overdue" || undefined };
 }
 
 /**
@@ -131,6 +136,7 @@ function Row({ ticket, urn, isChosen, isStop, query, selection }) {
           <span class="preview">${ticket.assignee ? html`<${Icon} name="person" size=${13} /> <bdi>${ticket.assignee.name || ticket.assignee.email}</bdi>` : t("tickets.nobody")}</span>
         </span>
         <span class="ticket-times">
+          <${ReplyDue} due=${ticket.reply_due} />
           <time datetime=${ticket.modified_on} title=${fullTime(ticket.modified_on)}>${t("tickets.changed_on", { time: listTime(ticket.modified_on) })}</time>
           <time datetime=${ticket.opened_on} title=${fullTime(ticket.opened_on)}>${t("tickets.opened_on", { time: listTime(ticket.opened_on) })}</time>
         </span>

@@ -3,6 +3,7 @@
 import { FormDialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
 import { attempt } from "../parts/notices.js";
+import { ReplyDue } from "../parts/reply_due.js";
 import { Badge, Field } from "../parts/small.js";
 import { post } from "../shared/api.js";
 import { useAll } from "../shared/lists.js";
@@ -49,6 +50,7 @@ export function TicketCard({ ticket, topics, canReopen, onDone }) {
     <div class="ticket-card">
       <${Icon} name="ticket" size=${18} />
       <${Badge} tone=${isOpen ? "warn" : "good"}>${isOpen ? t("ticket.open") : t("ticket.closed_after", { time: duration(seconds) })}<//>
+      <${ReplyDue} due=${ticket.reply_due} />
       ${may("act_on_tickets")
         ? html`
             <select aria-label=${t("tickets.topic")} onChange=${(/** @type {any} */ event) => choose(event.target, (topic) => ({ action: "change_topic", topic }), t("ticket.topic_changed"), topicOf)}>

@@ -86,8 +86,18 @@ def test_an_administrator_sets_up_the_workspace_and_the_log_tells(somebody, clin
     page.get_by_label("Name").fill("Night shift")
     page.get_by_role("checkbox", name="General").check()
     page.get_by_role("checkbox", name="Zuri").check()
+    page.get_by_label("Mon: from").fill("08:00")
+    page.get_by_label("Mon: until").fill("17:00")
+    page.get_by_label("Holiday 1").fill("2026-12-25")
+    page.get_by_label("Holiday 2").fill("2026-12-24")
+    page.get_by_label("Answer outside of these hours").fill("Tomorrow")
+    page.get_by_label("First reply within (minutes of work)").fill("90")
     submit(page, "Save")
     expect(page.locator(".records li", has_text="Night shift")).to_contain_text("General · Zuri")
+    (team,) = clinic.service.get("/api/v2/teams.json")["results"]
+    assert team["hours"] == [{"day": "mon", "opens": "08:00", "closes": "17:00"}]
+    assert team["holidays"] == ["2026-12-24", "2026-12-25"]
+    assert (team["closed_text"], team["reply_minutes"]) == ("Tomorrow", 90)
 
     section(page, "API tokens")
     page.get_by_role("button", name="New token").click()
