@@ -17,6 +17,7 @@ from flows.languages import is_language_of_translations
 
 MOST_CHARACTERS = 4_000_000
 """Of a file: a flow of a thousand nodes with texts of a page each."""
+MOST_ROWS = 20_000
 UNKNOWN, OUTDATED, EXPRESSIONS, FUZZY = "unknown", "outdated", "expressions", "fuzzy"
 """Why a translation is left out: the flow has no such text, it was another text, its expressions differ, or its
 translator marked it as unsure."""
@@ -71,6 +72,12 @@ def list_rows(flow: Flow, language: str) -> list[Row]:
     return rows
 
 
+def list_changed(before: Flow, flow: Flow, language: str) -> list[tuple[Row, str]]:
+    """The texts that are new in a flow, or others than before, each with what it was, empty for a new one."""
+    known = {row.key: row.text for row in list_rows(before, language)} if before.language != language else {}
+    return [(row, known.get(row.key, "")) for row in list_rows(flow, language) if known.get(row.key) != row.text]
+
+
 def _list_properties(flow: Flow) -> Iterator[_Property]:
     for number, node in enumerate(flow.nodes, 1):
         for action in node.actions:
@@ -86,10 +93,11 @@ def _list_properties(flow: Flow) -> Iterator[_Property]:
 
 
 def compare(flow: Flow, language: str, given: Sequence[Row]) -> list[Change]:
-    """What a file says otherwise than a flow, in the order of the file. Empty translations say nothing."""
+    """What a file says otherwise than a flow, in the order of the file. Empty translations say nothing; of several for
+    one text the last counts."""
     known = {row.key: row for row in list_rows(flow, language)}
     changes = []
-    for row in given:
+    for row in {row.key: row for row in given}.values():
         mine = known.get(row.key)
         before = mine.translation if mine else ""
         # Cells of spreadsheets lose the space at their ends.
@@ -141,12 +149,12 @@ def check_language(flow: Flow, language: str) -> None:
         raise TranslationFileError(f"{language} is the language of the flow itself")
 
 
-def write_po(flow: Flow, language: str) -> str:
-    """The texts of a flow as a PO file."""
+def write_po(flow: Flow, language: str, rows: Sequence[Row]) -> str:
+    """Texts of a flow as a PO file."""
     head = f"Project-Id-Version: {_joined(flow.name)}\nLanguage: {language}\n"
     head += "MIME-Version: 1.0\nContent-Type: text/plain; charset=UTF-8\nContent-Transfer-Encoding: 8bit\n"
     parts = [f'msgid ""\nmsgstr {_quote(head)}\n']
-    for row in list_rows(flow, language):
+    for row in rows:
         said = f"msgctxt {_quote(row.key)}\nmsgid {_quote(row.text)}\nmsgstr {_quote(row.translation)}\n"
         parts.append(f"#. {row.where}\n{said}")
     return "\n".join(parts)
@@ -156,7 +164,13 @@ def read_po(content: str) -> list[Row]:
     """The rows of a PO file; raises TranslationFileError."""
     if len(content) > MOST_CHARACTERS:
         raise TranslationFileError(f"a file has at most {MOST_CHARACTERS} characters")
-    return [row for row in _read_entries(content) if row.key]
+    rows = []
+    for row in _read_entries(content):
+        if row.key:
+            rows.append(row)
+        if len(rows) > MOST_ROWS:
+            raise TranslationFileError(f"a file has at most {MOST_ROWS} texts")
+    return rows
 
 
 def _read_entries(content: str) -> Iterator[Row]:

@@ -41,10 +41,10 @@ LARGER_BODIES = {
     **dict.fromkeys(
         ("/api/v2/flow_issues.json", "/api/v2/flow_revisions.json", "/api/v2/flow_tests.json"), 2 * 1024**2
     ),
-    "/api/v2/simulations.json": 4 * 1024**2,
+    **dict.fromkeys(("/api/v2/simulations.json", "/api/v2/flow_texts.json"), 4 * 1024**2),
 }
 """Bytes of JSON that some operations accept, if that is more than the others do: files of a whole workspace's flows,
-a flow, and a flow with a conversation."""
+a flow, a flow with a conversation, and its texts as a file."""
 PHONE_PREFIX = "/relayers/"
 CHAT_FILES, CHAT_BODY_BYTES = "/files", 64 * 1024
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}\Z")

@@ -1,15 +1,20 @@
 """`/api/v2/flows.json`, `flow_actions.json`, `flow_figures.json`, `flow_issues.json`, `flow_results.json`,
-`flow_revisions.json`, `flow_starts.json`, `flow_start_actions.json`, `flow_tests.json` and `simulations.json`.
+`flow_revisions.json`, `flow_starts.json`, `flow_start_actions.json`, `flow_tests.json`, `flow_texts.json` and
+`simulations.json`.
 """
 
+import binascii
+from base64 import b64decode, b64encode
 from typing import Any
 
 from flows.definition import DefinitionError
-from handlers.answers import Answer, ListAnswer, as_json, changed_record, created_record, no_content
+from handlers.answers import Answer, ListAnswer, Rehearsed, as_json, changed_record, created_record, no_content
 from handlers.request import Request
 from persistence.definitions.checking import check_definition
 from persistence.definitions.drafts import list_drafts, publish_draft, read_draft, save_draft
 from persistence.definitions.editing import change_from_form, create_from_form, save_from_form
+from persistence.definitions.translating import read_flow_texts as read_texts
+from persistence.definitions.translating import result_of, translate_from_form
 from persistence.errors import InvalidInput, NothingFound, RecordMissing, Refused
 from persistence.figures import figures
 from persistence.flow_starts.batches import interrupt_starts
@@ -111,6 +116,55 @@ def check_flow(request: Request) -> Answer:
 
 def run_flow_tests(request: Request) -> Answer:
     return as_json(200, play_from_form(request.tx, request.workspace, request.body).to_json())
+
+
+def read_flow_texts(
+    request: Request, *, uuid: str, language: str = "", since: int | None = None, format: str | None = None
+) -> Answer:
+    number = None if since is None else int(since)
+    found = read_texts(request.tx, request.workspace.id, uuid, language, since=number, kind=format)
+    texts = [
+        {"key": row.key, "where": row.where, "text": row.text, "translation": row.translation, "before": before}
+        for row, before in found.rows
+    ]
+    shown = {
+        "language": language,
+        "base_language": found.base_language,
+        "based_on": found.based_on,
+        "based_on_draft": found.draft,
+        "texts": texts,
+        "file": None if found.file is None else b64encode(found.file).decode(),
+    }
+    return as_json(200, shown)
+
+
+def write_flow_texts(request: Request, *, uuid: str) -> Answer:
+    body, is_dry = request.body, request.body.get("dry_run", False)
+    if body.get("file") is not None:
+        try:
+            body = {**body, "file": b64decode(body["file"], validate=True)}
+        except binascii.Error as error:
+            raise InvalidInput.on("file", "This is not Base64.", "wrong_form") from error
+    known: dict[str, Any] = {
+        "user_id": request.credentials.user_id,
+        "networks": request.settings.webhook_allowed_networks,
+    }
+    made = translate_from_form(request.tx, request.workspace, uuid, body, **known)
+    changes = [
+        {
+            "key": each.row.key,
+            "text": each.row.text,
+            "before": each.before,
+            "translation": each.row.translation,
+            "result": result_of(each),
+        }
+        for each in made.changes
+    ]
+    draft = None if made.saved is None or is_dry else made.saved.record
+    shown = {"dry_run": is_dry, "changes": changes, "untranslated": made.untranslated, "draft": draft}
+    if is_dry:
+        raise Rehearsed(as_json(200, shown))
+    return as_json(200, shown)
 
 
 def run_simulation(request: Request) -> Answer:

@@ -2,10 +2,10 @@
 the formats (`plain_files.py`, `workbooks.py`). It has limits of memory, time and files, and no secrets in its
 environment; what a file does to it, it does to nobody else.
 
-`python -I reader.py ENCODING`, with the file as standard input and `-` for an encoding that is guessed. It writes
-frames: four bytes with a length, then JSON; an empty frame is a sign of life. The first frame says what the file is,
-each other one has rows: lists of texts, with a text in a list for a number that has a point, and a number for so many
-empty rows. The last one says why reading ended.
+`python -I reader.py ENCODING [CPU_SECONDS]`, with the file as standard input and `-` for an encoding that is guessed.
+It writes frames: four bytes with a length, then JSON; an empty frame is a sign of life. The first frame says what the
+file is, each other one has rows: lists of texts, with a text in a list for a number that has a point, and a number for
+so many empty rows. The last one says why reading ended.
 """
 
 import codecs
@@ -34,7 +34,7 @@ NO_TABLES = {
 
 
 def main() -> None:
-    _limit()
+    _limit(int(sys.argv[2]) if len(sys.argv) > 2 else CPU_SECONDS)
     frames = Frames(os.fdopen(os.dup(1), "wb"))
     encoding = sys.argv[1]
     try:
@@ -57,12 +57,12 @@ def _leave() -> NoReturn:
     os._exit(0)
 
 
-def _limit() -> None:
+def _limit(cpu_seconds: int) -> None:
     """Whatever the file makes this process do, it stays within these limits, and is the first to go when memory is
     short."""
     limits = [
         (resource.RLIMIT_AS, MEMORY_BYTES),
-        (resource.RLIMIT_CPU, CPU_SECONDS),
+        (resource.RLIMIT_CPU, cpu_seconds),
         (resource.RLIMIT_FSIZE, LARGEST_TEMPORARY_BYTES),
         (resource.RLIMIT_CORE, 0),
     ]

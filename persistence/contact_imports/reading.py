@@ -134,13 +134,14 @@ class Rows(Iterator[Row]):
 
 
 @contextmanager
-def opened_rows(file: BinaryIO, encoding: str | None = None) -> Iterator[Rows]:
+def opened_rows(file: BinaryIO, encoding: str | None = None, *, cpu_seconds: int | None = None) -> Iterator[Rows]:
     """The rows of a file, with the first one that is not empty as the header. Nothing of it is in the memory of this
-    process but a few rows; an encoding that is not given is guessed. Raises BadFile, ReaderDied.
+    process but a few rows; an encoding that is not given is guessed. The process that reads it computes for
+    `cpu_seconds` at most, or for as long as a large import may take. Raises BadFile, ReaderDied.
     """
     with _as_real_file(file) as real:
         process = subprocess.Popen(
-            [sys.executable, "-I", str(PROGRAM), encoding or "-"],
+            [sys.executable, "-I", str(PROGRAM), encoding or "-", *([] if cpu_seconds is None else [str(cpu_seconds)])],
             stdin=real,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -125,22 +125,22 @@ def run_draw(options: Options) -> None:
 
 def run_texts(options: Options) -> None:
     from relayboard.flow_tools.files import as_export, choose_flow, read_document
-    from relayboard.flow_tools.translating import PO, write_texts
+    from relayboard.flow_tools.translating import write_file
 
     flow = choose_flow(as_export(read_document(options.file)), options.flow)
-    suffix = PO if options.output is None else options.output.suffix
-    _write(options.output, write_texts(flow, options.language, suffix))
+    suffix = ".po" if options.output is None else options.output.suffix
+    _write(options.output, write_file(flow, options.language, suffix))
 
 
 def run_translate(options: Options) -> int:
     """Prints what changes; returns 1 if something of the file was left out."""
     from relayboard.flow_tools.files import as_export, choose_flow, read_document
-    from relayboard.flow_tools.translating import describe_change, put_in, read_texts, translate
+    from relayboard.flow_tools.translating import describe_change, put_in, read_file, translate
 
     document = read_document(options.file)
     content = as_export(document)
     flow = choose_flow(content, options.flow)
-    changes, definition = translate(flow, options.language, read_texts(options.translations))
+    changes, definition = translate(flow, options.language, read_file(options.translations))
     for each in changes:
         print(describe_change(each))
     if options.output is not None:

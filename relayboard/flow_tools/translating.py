@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,38 +15,27 @@ from flows.translation_files import (
     apply_changes,
     compare,
     list_rows,
-    read_po,
-    write_po,
 )
-from persistence.flows.translation_sheets import SHEETS, read_sheet, write_sheet
+from persistence.flows.translation_sheets import FORMATS, read_texts, write_texts
 from relayboard.flow_tools.files import read_content
 from relayboard.refusal import CommandFailed
 
-PO = ".po"
-SUFFIXES = (PO, *SHEETS)
+SUFFIXES = tuple(f".{each}" for each in FORMATS)
 
 
-def write_texts(flow: Flow, language: str, suffix: str) -> bytes:
+def write_file(flow: Flow, language: str, suffix: str) -> bytes:
     """The texts of a flow as a file with this suffix; raises CommandFailed."""
     try:
-        if _check_suffix(suffix) == PO:
-            return write_po(flow, language).encode()
-        file = io.BytesIO()
-        write_sheet(file, list_rows(flow, language), suffix)
-        return file.getvalue()
+        return write_texts(flow, language, list_rows(flow, language), _check_suffix(suffix))
     except TranslationFileError as error:
         raise CommandFailed(str(error)) from error
 
 
-def read_texts(path: Path) -> list[Row]:
+def read_file(path: Path) -> list[Row]:
     """The rows of a file of a translator; raises CommandFailed."""
     content = read_content(path)
     try:
-        if _check_suffix(path.suffix) == PO:
-            return read_po(content.decode("utf-8"))
-        return read_sheet(io.BytesIO(content))
-    except UnicodeDecodeError as error:
-        raise CommandFailed(f"{path} is not in UTF-8") from error
+        return read_texts(content, _check_suffix(path.suffix))
     except TranslationFileError as error:
         raise CommandFailed(f"{path}: {error}") from error
 
@@ -82,4 +70,4 @@ def describe_change(change: Change) -> str:
 def _check_suffix(suffix: str) -> str:
     if suffix.lower() not in SUFFIXES:
         raise CommandFailed(f"a file of translations ends in {', '.join(SUFFIXES)}, not {suffix or 'nothing'}")
-    return suffix.lower()
+    return suffix.lower().removeprefix(".")

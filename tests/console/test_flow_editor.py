@@ -1,5 +1,7 @@
 """People draw flows in a real browser: by mouse and by keyboard, with undo, between flows, and beside somebody else."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page, Response, Route, expect
@@ -202,7 +204,7 @@ def add_step(page: Page, kind: str) -> None:
 
 
 def test_a_step_is_written_in_its_form_in_two_languages_and_read_for_a_contact(
-    somebody: BrowserContext, clinic: Clinic
+    somebody: BrowserContext, clinic: Clinic, tmp_path: Path
 ) -> None:
     flow = make_flow(clinic, "Asked")
     page = sign_in(somebody, clinic, "editor", place=f"flows/{flow}/edit")
@@ -242,6 +244,8 @@ def test_a_step_is_written_in_its_form_in_two_languages_and_read_for_a_contact(
     form.get_by_label("Another language").fill("kin")
     form.get_by_role("button", name="Add").click()
     form.get_by_label("Send a message: Text (Kinyarwanda)").fill("Ufite imyaka ingahe?")
+    expect(page.get_by_text("Saved as a draft").first).to_be_visible()
+    bring_translations(page, tmp_path)
     publish(page)
 
     definition = newest(clinic, flow)
@@ -252,4 +256,28 @@ def test_a_step_is_written_in_its_form_in_two_languages_and_read_for_a_contact(
     assert [category["name"] for category in router["categories"]] == ["Grown up", "Other", "No Response"]
     assert [router["cases"][0]["type"], router["cases"][0]["arguments"]] == ["has_number_between", ["18", "120"]]
     assert [router["result_name"], router["wait"]["timeout"]["seconds"]] == ["Age", 300]
-    assert definition["localization"]["kin"] == {asks["uuid"]: {"text": ["Ufite imyaka ingahe?"]}}
+    said = {"text": ["Ufite imyaka ingahe?"], "quick_replies": ["Simbizi"]}
+    assert definition["localization"]["kin"] == {asks["uuid"]: said}
+
+
+def bring_translations(page: Page, folder: Path) -> None:
+    """A file goes to a translator and comes back; what it says is seen before it is taken, and can be undone."""
+    page.get_by_role("button", name="Export").click()
+    with page.expect_download() as told:
+        page.get_by_role("menuitem", name="For programs of translators (PO)").click()
+    written = Path(told.value.path()).read_text()
+    assert 'msgid "How old are you, @contact.first_name?"\nmsgstr "Ufite imyaka ingahe?"' in written
+    back = folder / "kin.po"
+    stranger = '\nmsgctxt "nothing/text/0"\nmsgid "Who?"\nmsgstr "Nde?"\n'
+    back.write_text(written.replace('msgid "No idea"\nmsgstr ""', 'msgid "No idea"\nmsgstr "Simbizi"') + stranger)
+    page.locator(".editor input[type=file]").set_input_files(back)
+    dialog = page.get_by_role("dialog", name="What kin.po changes")
+    expect(dialog.get_by_role("listitem")).to_have_text(
+        [re.compile("new.*No idea.*Simbizi"), re.compile("left out.*Who?")]
+    )
+    on_every_screen(page, "what a file of translations changes")
+    dialog.get_by_role("button", name="Take over: 1").click()
+    expect(page.get_by_label("Send a message: Quick replies (Kinyarwanda)")).to_have_value("Simbizi")
+    for name, value in (("Undo", ""), ("Redo", "Simbizi")):
+        page.get_by_role("button", name=name, exact=True).click()
+        expect(page.get_by_label("Send a message: Quick replies (Kinyarwanda)")).to_have_value(value)

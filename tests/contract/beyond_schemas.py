@@ -186,7 +186,7 @@ REASONS = [
     Reason(
         "the state of a record",
         r"This flow is archived: restore it first\.",
-        r"POST /api/v2/(?:flows|flow_revisions)\.json detail",
+        r"POST /api/v2/(?:flows|flow_revisions|flow_texts)\.json detail",
     ),
     Reason("the state of a record", r"Only a new flow can have this\.", r"POST /api/v2/flows\.json (?:type|copy_of)"),
     Reason(

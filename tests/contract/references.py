@@ -48,6 +48,7 @@ TABLES = {
     "flow_results": "flow",
     "campaign_figures": "campaign",
     "flow_revisions": "flow",
+    "flow_texts": "flow",
     "globals": "global_value",
     "groups": "contact_group",
     "delivery_actions": "delivery",
@@ -120,6 +121,7 @@ PARAMETERS: Mapping[str, Forms] = {
     "email": (BY_EMAIL,),
     "participants.user": (BY_EMAIL,),
     "flow": FLOW,
+    **dict.fromkeys(("flow_texts.language", "flow_texts.since"), NOTHING),
     "flow_revisions.draft": NOTHING,  # drafts are found within their flow, which has its wall
     "message_matches.contact": NOTHING,  # it needs the words: see tests/handlers/v2/test_message_search.py
     "flow_results.field": NOTHING,  # it needs the flow: see tests/handlers/v2/test_figures.py
@@ -191,6 +193,8 @@ FIELDS: Mapping[str, Forms] = {
     ),
     **dict.fromkeys(("flow_revisions.based_on", "flow_revisions.definition", "flow_revisions.restore"), NOTHING),
     **dict.fromkeys(("flow_revisions.based_on_draft", "flow_revisions.publish"), NOTHING),  # see above
+    **dict.fromkeys(words("flow_texts.based_on flow_texts.texts flow_texts.file flow_texts.format"), NOTHING),
+    "flow_texts.based_on_draft": NOTHING,  # see above
     **dict.fromkeys(("flow_revisions.tests", "flow_tests.definition", "flow_tests.first"), NOTHING),
     "flow_uuid": (by_uuid("flow"),),
     "flows": (by_uuid("flow"),),

@@ -23,7 +23,7 @@ CONTACT, MESSAGE, TICKET, FLOW, CAMPAIGN = "{contact}", "{message}", "{ticket}",
 RESTHOOK = "{resthook}"
 NO_UUID = "0197a6e4-9a01-7c2f-a1d1-2f4c5b6a7081"
 WORDS = {MESSAGE: "id", RESTHOOK: "slug"}
-PARAMETERS = {"flow_revisions": {"uuid": FLOW}}
+PARAMETERS = {"flow_revisions": {"uuid": FLOW}, "flow_texts": {"uuid": FLOW}}
 """What a resource needs in the query."""
 BROKEN: list[tuple[str, str, dict[str, Any], str]] = [
     ("v1", "broadcasts", {"text": "Hi"}, NOBODY),
@@ -76,6 +76,9 @@ BROKEN: list[tuple[str, str, dict[str, Any], str]] = [
     ("v2", "flow_revisions", {"based_on": 0, "definition": {}, "publish": NO_UUID}, "Send either a definition"),
     ("v2", "flow_revisions", {"based_on": 0, "draft": True, "restore": 1}, "A draft is a definition."),
     ("v2", "flow_tests", {"definition": {}, "flow": FLOW}, "Send either a definition"),
+    ("v2", "flow_texts", {"language": "fra", "based_on": 0}, "Send either texts"),
+    ("v2", "flow_texts", {"language": "fra", "based_on": 0, "texts": [], "file": "", "format": "po"}, "Send either"),
+    ("v2", "flow_texts", {"language": "fra", "based_on": 0, "file": ""}, "Send either texts"),
     ("v2", "flow_tests", {}, "Send either a definition"),
     ("v2", "simulations", {"definition": {}, "flow": FLOW}, "Send either a definition"),
     ("v2", "simulations", {}, "Send either a definition"),

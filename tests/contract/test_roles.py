@@ -40,13 +40,13 @@ MAY = {
             "list_channels list_classifiers list_flow_starts list_globals list_labels list_messages list_optins "
             "list_runs list_templates list_ticketers list_triggers find_triggers read_broadcast_progress "
             "read_calendar read_channel_health read_channel_types read_flow_figures read_flow_results "
-            "read_flow_revisions read_workspace_figures read_figures find_usages read_campaign_figures "
+            "read_flow_revisions read_flow_texts read_workspace_figures read_figures find_usages read_campaign_figures "
             "read_contact_schedule"
         ),
         "administrator editor": (
             "act_on_broadcasts act_on_contact_import act_on_deliveries act_on_messages check_channel create_broadcast "
             "act_on_campaigns act_on_flow_starts act_on_flows check_flow write_flow_revision run_simulation write_flow "
-            "run_flow_tests "
+            "run_flow_tests write_flow_texts "
             "create_export create_flow_start create_optin create_resthook_subscriber delete_broadcast "
             "delete_campaign_event delete_contact delete_field delete_global delete_group delete_label "
             "delete_resthook_subscriber "

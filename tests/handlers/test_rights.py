@@ -93,6 +93,7 @@ WHOLE = {
     "read_campaign_figures": ["list_campaigns"],
     "read_contact_schedule": ["list_campaigns", "list_contacts"],
     "read_flow_revisions": ["list_flows"],
+    "read_flow_texts": ["list_flows"],
     "read_broadcast_progress": ["list_broadcasts"],
 }
 """What operations do or show besides their own deed."""

@@ -166,7 +166,7 @@ export function FlowEditor(opened) {
       ${may("run_simulation") && html`<button type="button" class="try-flow" aria-pressed=${isTrying} onClick=${() => setIsTrying(!isTrying)}><${Icon} name="play" size=${16} /> ${t("flow_editor.try")}</button>`}
       ${/** @type {const} */ (["list", "translations"]).map((each) => html`<button key=${each} type="button" aria-pressed=${view === each} onClick=${() => go(["flows", flow.uuid, "edit"], { view: view === each ? "surface" : each }, { replace: true })}>${word("flow_view", each)}</button>`)}
     </div>
-    ${view === "translations" && html`<${FlowTranslations} definition=${definition} workspace=${workspace} onChange=${onForm} />`}
+    ${view === "translations" && html`<${FlowTranslations} definition=${definition} workspace=${workspace} stored=${{ flow, base, isSaved }} onChange=${onForm} />`}
     ${view !== "translations" && html`<div class=${simulator || (panel && !isList) ? "drawing with-panel" : "drawing"}>
       ${isList
         ? html`<div><${StepList} definition=${definition} opened=${isOpen ? node?.uuid ?? "" : ""} found=${words.length > 0 ? found : null} path=${path} issues=${counts} figures=${figures} form=${panel} itemsFor=${itemsFor}

@@ -220,6 +220,7 @@ def begin_flows(api: Api) -> Names:
     return names | {
         "other": uuid_of_new(api, f"{V2}/flows.json", {"name": "Other"}),
         "third": third,
+        "key": f"{second['nodes'][0]['actions'][0]['uuid']}/text/0",
         "file": make_file(third),
     }
 
@@ -250,6 +251,15 @@ FLOWS = Scenario(
         "save": post(f"{V2}/flow_revisions.json", {"based_on": 2, "definition": "{third}"}, uuid="{flow}"),
         "draft": post(
             f"{V2}/flow_revisions.json", {"based_on": 2, "draft": True, "definition": "{third}"}, uuid="{flow}"
+        ),
+        "translate": post(
+            f"{V2}/flow_texts.json",
+            {
+                "language": "fra",
+                "based_on": 2,
+                "texts": [{"key": "{key}", "text": "Good evening", "translation": "Bonsoir"}],
+            },
+            uuid="{flow}",
         ),
         "restore revision": post(f"{V2}/flow_revisions.json", {"based_on": 2, "restore": 1}, uuid="{flow}"),
         "import": post(f"{V2}/definitions.json", {"document": "{file}"}),

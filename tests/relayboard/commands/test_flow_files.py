@@ -19,7 +19,7 @@ from persistence.sql.columns import new_uuid
 from persistence.workspaces.records import Workspace
 from relayboard.cli import main
 from relayboard.flow_tools.files import read_document, write_folder
-from relayboard.flow_tools.translating import read_texts
+from relayboard.flow_tools.translating import read_file
 from testbed.flow_rows import ask, definition, node, uuid_of
 from tests.definition_files import REGISTRATION, bring_in, make_definition, make_file, say, tested
 
@@ -97,7 +97,7 @@ class TestTranslations:
         flows = [definition("Other", []), definition("Ask", [node("n", [thanks])], localization=written)]
         path, texts = write(tmp_path, make_file(*flows)), tmp_path / f"texts{suffix}"
         assert flow("texts", path, "--flow", "Ask", "--language", "fra", "-o", str(texts))[0] == 0
-        back, rows = tmp_path / "back.po", read_texts(texts)
+        back, rows = tmp_path / "back.po", read_file(texts)
         assert [(row.text, row.translation) for row in rows] == [("=1+1 thanks, @contact.name", "--")]
         assert flow("translate", path, str(texts), "--flow", "Ask", "--language", "fra") == (0, "", "")
 

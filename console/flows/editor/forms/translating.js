@@ -44,6 +44,24 @@ export function setSaid(definition, language, text, at, typed) {
   return translate(definition, language, text.item, text.property, said.some(isFilled) ? said : null);
 }
 
+/**
+ * A definition with what a file says: texts of a list that have no translation yet stay as they are. What is gone meanwhile is left out.
+ * @param {Definition} definition @param {string} language @param {{key: string, translation: string}[]} changes `key` is item, property and number
+ */
+export function applyTexts(definition, language, changes) {
+  const parts = definition.nodes.flatMap(({ actions, router }) => [...(actions ?? []), ...(router?.cases ?? []), ...(router?.categories ?? [])]);
+  const items = new Map(parts.map((each) => [each.uuid, each]));
+  return changes.reduce((all, { key, translation }) => {
+    const [item, property, place] = key.split("/");
+    const value = items.get(item)?.[property];
+    const own = typeof value === "string" ? [value] : Object.values(value ?? {}).filter((each) => typeof each === "string");
+    if (own[Number(place)] === undefined) return all;
+    /** @type {any} */
+    const said = all.localization?.[language]?.[item]?.[property] ?? [];
+    return translate(all, language, item, property, own.map((text, at) => (at === Number(place) ? translation : said[at] || text)));
+  }, definition);
+}
+
 /** How many of the texts of some nodes are in a language. @param {Definition} definition @param {FlowNode[]} nodes @param {string} language @param {Parts} parts */
 export function progressOf(definition, nodes, language, parts) {
   const texts = nodes.flatMap((node) => textsOf(node, parts));

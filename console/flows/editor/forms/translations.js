@@ -9,6 +9,7 @@ import { ExpressionInput } from "./expression_input.js";
 import { Segments } from "./inputs.js";
 import { fieldName, label, say, useParts } from "./parts.js";
 import { languagesOf, progressOf, saidIn, setSaid, textsOf } from "./translating.js";
+import { TranslationFiles } from "./translation_files.js";
 
 /** @typedef {import("./translating.js").Translatable} Translatable */
 
@@ -47,17 +48,17 @@ export function Translations({ form, texts, language }) {
 
 /**
  * All texts of a flow: a language is chosen, with how far each is; on wish only what it does not have yet.
- * @param {{definition: import("../model.js").Definition, workspace: import("../model.js").Workspace, onChange: import("../model.js").OnChange}} props
+ * @param {{definition: import("../model.js").Definition, workspace: import("../model.js").Workspace, stored: import("./translation_files.js").Stored, onChange: import("../model.js").OnChange}} props
  */
-export function FlowTranslations({ definition, workspace, onChange }) {
+export function FlowTranslations({ definition, workspace, stored, onChange }) {
   const { parts, problem, start } = useParts();
   if (problem) return html`<${Problem} text=${problem} onRetry=${start} />`;
   if (!parts) return html`<${Waiting} />`;
-  return html`<${Table} definition=${definition} workspace=${workspace} onChange=${onChange} parts=${parts} />`;
+  return html`<${Table} definition=${definition} workspace=${workspace} stored=${stored} onChange=${onChange} parts=${parts} />`;
 }
 
-/** @param {{definition: import("../model.js").Definition, workspace: import("../model.js").Workspace, onChange: import("../model.js").OnChange, parts: import("./values.js").Parts}} props */
-function Table({ definition, workspace, onChange, parts }) {
+/** @param {{definition: import("../model.js").Definition, workspace: import("../model.js").Workspace, stored: import("./translation_files.js").Stored, onChange: import("../model.js").OnChange, parts: import("./values.js").Parts}} props */
+function Table({ definition, workspace, stored, onChange, parts }) {
   const [added, setAdded] = useState(/** @type {string[]} */ ([]));
   const languages = languagesOf(definition, [...(present.value?.languages ?? []), ...added]);
   const [chosen, setChosen] = useState("");
@@ -81,6 +82,7 @@ function Table({ definition, workspace, onChange, parts }) {
         <button type="button" disabled=${!isCode} onClick=${() => (setAdded([...added, code]), choose(code), setCode(""))}>${t("gateway.add")}</button></span><//>
     </div>
     ${language && html`
+      <${TranslationFiles} ...${stored} definition=${definition} language=${language} onChange=${onChange} />
       <progress max=${all.length} value=${progressOf(definition, definition.nodes, language, parts).done} aria-label=${progressText(definition, definition.nodes, language, parts)}></progress>
       <p><label><input type="checkbox" checked=${!!wanted} onChange=${(/** @type {any} */ { target }) => setWanted(target.checked ? missing() : null)} /> ${say("flow_form.only_missing")}</label></p>
       <${Translations} form=${{ definition, names, change: onChange }} texts=${texts.slice(0, SHOWN)} language=${language} />
