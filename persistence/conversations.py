@@ -32,6 +32,7 @@ from persistence.messages.records import FOLDERS, MESSAGE_FIELDS, labels_of_mess
 from persistence.pages import Order
 from persistence.records import Record, Template, optional
 from persistence.runs.records import first_urn
+from persistence.sql.columns import UtcDateTime
 from persistence.sql.due_work import beside_index, list_due_workspaces
 from persistence.stamps import INBOX, Changes, Unread
 from persistence.statements import among, statement
@@ -208,7 +209,8 @@ MARKS = ListSpec(
         snoozer, snoozer.c.id == conversation.c.snoozed_by_id
     ),
 )
-"""What the stream tells of conversations that were put away or came back."""
+"""What the stream tells of conversations that were put away, came back, were read or marked as unread, or have another
+note."""
 
 _IS_AWAY = conversation.c.folder == literal_column(f"'{SNOOZED}'")
 
@@ -233,14 +235,17 @@ def end_conversations(tx: Transaction, workspace_id: int, contact_ids: Sequence[
 
 
 def mark_read(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Nothing in these conversations is unread any more, up to the newest message that is visible now."""
+    """Nothing in these conversations is unread any more, up to the newest message that is visible now. The stream tells
+    of those in which something was."""
     tx.before_commit(Changes).hold_clock(workspace_id)
     tx.flush()
     rows = conversation.c
     newest = _newest(workspace_id, func.max(message.c.id), rows.contact_id)
     mine = (rows.workspace_id == workspace_id) & rows.contact_id.in_(contact_ids)
+    moment = tx.before_commit(Changes).moment(tx, workspace_id)
+    told = case((rows.is_unread, literal(moment, UtcDateTime)), else_=rows.modified_on)
     values: dict[str, Any] = {"read_id": func.coalesce(newest, rows.read_id), "unread_count": 0, "is_unread": False}
-    tx.execute(conversation.update().where(mine).values(**values))
+    tx.execute(conversation.update().where(mine).values(**values, modified_on=told))
 
 
 def mark_unread(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
@@ -251,9 +256,16 @@ def mark_unread(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) 
     tx.flush()
     rows = conversation.c
     newest = _newest_of_inbox(workspace_id)
-    mine = (rows.workspace_id == workspace_id) & rows.contact_id.in_(contact_ids)
     values: dict[str, Any] = {"read_id": newest - 1, "unread_count": 1, "is_unread": True}
-    tx.execute(conversation.update().where(mine, ~rows.is_unread, newest.is_not(None)).values(**values))
+    theirs = rows.contact_id.in_(contact_ids) & ~rows.is_unread & newest.is_not(None)
+    _mark(tx, workspace_id, theirs, values)
+
+
+def tell_of_note(tx: Transaction, workspace_id: int, contact_id: int) -> None:
+    """The stream tells of the conversation with this contact, where a note was written or deleted."""
+    tx.before_commit(Changes).hold_clock(workspace_id)
+    tx.flush()
+    _mark(tx, workspace_id, conversation.c.contact_id == contact_id, {})
 
 
 def snooze(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], until: datetime, user_id: int) -> None:

@@ -5,7 +5,7 @@ import { NoteForm } from "../contacts/note_form.js";
 import { Icon } from "../parts/icons.js";
 import { Badge, Waiting } from "../parts/small.js";
 import { get } from "../shared/api.js";
-import { useInTurn } from "../shared/changes.js";
+import { useChanges, useInTurn } from "../shared/changes.js";
 import { fieldText } from "../shared/field_values.js";
 import { useAll } from "../shared/lists.js";
 import { link } from "../shared/router.js";
@@ -85,6 +85,7 @@ function Notes({ contact, onNote }) {
   // Without an answer the conversation has them all the same.
   const load = useInTurn(() => get("contact_notes", { contact, page_size: SHOWN_NOTES }).then(({ results }) => setNotes(results), () => {}));
   useEffect(() => void load(), [contact]);
+  useChanges(["conversation"], load, (record) => record.uuid === contact);
   return html`
     <section>
       <h3>${t("contact.notes")}</h3>

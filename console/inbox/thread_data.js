@@ -67,6 +67,8 @@ export function useThread(contact, since = "") {
   const messages = items.flatMap(({ message }) => (message ? [message] : []));
   const channel = messages.findLast((message) => message.channel)?.channel?.uuid;
   useChanges(["run", "ticket"], refresh, (record) => record.contact?.uuid === contact);
+  // It tells of notes, too.
+  useChanges(["conversation"], refresh, (record) => record.uuid === contact);
   // The stream has no calls, but a channel changes when its phone has reported some.
   useChanges(["channel"], refresh, (record) => !channel || record.uuid === channel);
   return { items, messages, loading, problem, hasOlder: !!cursor, older: () => void load(cursor ?? undefined), refresh, add };

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, FromClause, and_, delete, func, literal_column, null, or_, select
 
 from persistence.channels.events import CHANNEL_EVENTS
+from persistence.conversations import tell_of_note
 from persistence.database import Transaction
 from persistence.deletions import NOTE, note_deleted
 from persistence.errors import NotAllowed, RecordMissing
@@ -241,13 +242,15 @@ def write_note(tx: Transaction, workspace_id: int, contact_id: int, user_id: int
     """
     hold_contacts(tx, workspace_id, [contact_id])
     values = {"contact_id": contact_id, "user_id": user_id, "text": text, "created_on": tx.now}
-    return tx.insert(contact_note, workspace_id=workspace_id, **values)
+    note_id = tx.insert(contact_note, workspace_id=workspace_id, **values)
+    tell_of_note(tx, workspace_id, contact_id)
+    return note_id
 
 
 def delete_note(tx: Transaction, workspace_id: int, uuid: str, *, own_of: int | None = None) -> None:
     """Delete a note; `own_of` is the user who may only delete their own. Raises RecordMissing and NotAllowed."""
     mine = (rows.workspace_id == workspace_id) & (rows.uuid == uuid)
-    found = tx.execute(select(rows.user_id).where(mine)).first()
+    found = tx.execute(select(rows.user_id, rows.contact_id).where(mine)).first()
     if found is None:
         raise RecordMissing
     if own_of is not None and found.user_id != own_of:
@@ -255,6 +258,7 @@ def delete_note(tx: Transaction, workspace_id: int, uuid: str, *, own_of: int | 
     if not tx.execute(delete(contact_note).where(mine)).rowcount:
         raise RecordMissing
     note_deleted(tx, workspace_id, NOTE, [uuid])
+    tell_of_note(tx, workspace_id, found.contact_id)
 
 
 def _is_older(kind: Kind, rank: int, position: Position) -> ColumnElement[bool]:

@@ -71,7 +71,7 @@ conversation.add_is_dependent_on(message)
 """A contact with messages: the last one that is not deleted, and the folder of that message. `unread_count` counts
 messages of the inbox after the message `read_id`, among the last hundred of the contact. One that is put away is in the
 folder `snoozed` until `snoozed_until`; once it is back, that time stays until another message is the last.
-`modified_on` is when somebody put it away, or it came back."""
+`modified_on` is when somebody put it away, read it, marked it as unread or wrote a note, or it came back."""
 
 
 class ParticipantColumns(OwnedColumns):

@@ -3,18 +3,21 @@
 from datetime import timedelta
 from typing import Any
 
+import orjson
 import pytest
 
 from persistence.changes import change_messages
 from persistence.conversations import LABELED, list_returning_workspaces, return_due
 from persistence.database import Database
 from persistence.messages.outgoing import Draft, create_outgoing
+from persistence.stream import read_changes, read_clocks
 from persistence.tables.messages import message
 from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.factories import id_of, make_contact, make_messages
 
 PATH = "/api/v2/conversations.json"
+NOTES = "/api/v2/contact_notes.json"
 LABELS = "/api/v2/labels.json"
 ACTIONS = "/api/v2/message_actions.json"
 TICKETS, TICKET_ACTIONS = "/api/v2/tickets.json", "/api/v2/ticket_actions.json"
@@ -68,11 +71,25 @@ def test_who_wrote_last_comes_first_with_that_message(inbox: Inbox) -> None:
 
 
 def test_a_conversation_that_was_read_is_no_longer_among_the_unread(inbox: Inbox) -> None:
-    body = {"contacts": [inbox.people["Bosco"]], "action": "read"}
+    """The stream tells it once, and when it is unread again or has another note."""
+    bosco, agent = inbox.people["Bosco"], inbox.api.as_role("agent")
 
-    assert inbox.api.as_role("agent").post(PATH, body).status_code == 204
+    def told(path: str, body: dict[str, Any]) -> list[tuple[str, int]]:
+        with inbox.database.reading() as tx:
+            before = read_clocks(tx, [inbox.workspace.id])[inbox.workspace.id]
+        assert agent.post(path, body).status_code in (201, 204)
+        with inbox.database.reading() as tx:
+            after = read_clocks(tx, [inbox.workspace.id])[inbox.workspace.id]
+            found = read_changes(tx, inbox.workspace, before, after, 10) or []
+        marks = [orjson.loads(each.record) for each in found if each.kind == "conversation"]
+        return [(each["uuid"], each["unread_count"]) for each in marks]
 
+    body = {"contacts": [bosco], "action": "read"}
+    assert [told(PATH, body) for _ in range(2)] == [[(bosco, 0)], []]
     assert inbox.names(unread="true") == ["Claire", "Amina"]
+    assert told(NOTES, {"contact": bosco, "text": "Call back"}) == [(bosco, 0)]
+    assert told(PATH, {"contacts": list(inbox.people.values()), "action": "unread"}) == [(bosco, 1)]
+    assert told(PATH, body) == [(bosco, 0)]
     assert [each["unread_count"] for each in inbox.api.results(PATH, contact=inbox.people["Bosco"])] == [0]
 
 
