@@ -49,11 +49,11 @@ export function ChosenContacts({ id, label, contacts, onChange }) {
     onChange([...contacts, { uuid: contact.uuid, name: displayName(contact.name, contact.urns[0]) }]);
   };
   return html`
+    <${ContactPicker} id=${id} label=${label} chosen=${null} onPick=${add} />
     ${contacts.length > 0 && html`<ul class="files">
       ${contacts.map(({ uuid, name }) => html`<li key=${uuid}><bdi>${name}</bdi>
         <button type="button" class="quiet tiny" aria-label=${t("reply.remove_file", { name })}
           onClick=${() => onChange(contacts.filter((other) => other.uuid !== uuid))}><${Icon} name="close" size=${14} /></button></li>`)}
     </ul>`}
-    <${ContactPicker} id=${id} label=${label} chosen=${null} onPick=${add} />
   `;
 }

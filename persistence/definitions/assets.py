@@ -161,9 +161,9 @@ class ImportedAssets:
 
     def knows(self, kind: str, identity: str) -> bool:
         """Whether the workspace has the asset of a reference. Keys are compared exactly, everything else in any
-        case."""
+        case. There is a model of every name, as for flows that run."""
         goes_by_key = kind in KINDS and KINDS[kind].identity == "key"
-        return (identity if goes_by_key else identity.lower()) in self._known.get(kind, {})
+        return kind == "llm" or (identity if goes_by_key else identity.lower()) in self._known.get(kind, {})
 
     def _load(
         self, kind: str, identity: ColumnElement[str], name: ColumnElement[Any], *conditions: ColumnElement[bool]

@@ -6,6 +6,7 @@ const [editor, cases, told] = process.argv.slice(2);
 const model = await import(`${editor}/model.js`);
 const { copied, missingFrom, pasted, readClip, withResult } = await import(`${editor}/clipboard.js`);
 const { linesFrom, routesAround } = await import(`${editor}/lines.js`);
+const { clipOf, PATTERNS } = await import(`${editor}/patterns.js`);
 const { cutOut, NotCut } = await import(`${editor}/subflow.js`);
 
 const isWhole = ({ nodes }) => nodes.every((node) => node?.uuid && Array.isArray(node.exits) && node.exits.every((each) => each?.uuid) && (node.actions ?? []).every((each) => each?.uuid));
@@ -147,4 +148,7 @@ for (const [text, now] of [["a", 0], ["ab", 500], ["abc", 1400], ["abcd", 3000]]
 assert.deepEqual(typed.undo.map((step) => step.definition.text), [undefined, "abc"]);
 assert.equal(model.undone(typed).definition.text, "abc");
 
-writeFileSync(told, JSON.stringify({ ...counts, stored: definitions.map((each) => model.begin(each).definition) }));
+const empty = { uuid: model.newUuid(), name: "Begun", language: "eng", type: "messaging", spec_version: "14.4.2", localization: {}, nodes: [] };
+const begun = PATTERNS.map((pattern) => pasted(empty, readClip(JSON.stringify(clipOf(pattern, empty))), { left: 0, top: 0 }).definition);
+
+writeFileSync(told, JSON.stringify({ ...counts, begun, stored: definitions.map((each) => model.begin(each).definition) }));

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ FOLDER_VARIABLE = "RELAYBOARD_FLOW_CASES"
 ANSWERS = ("yes", "12", "maybe", "red")
 OF_RUNS = {"run_started", "run_ended", "flow_entered", "run_result_changed", "msg_wait", "error", "warning"}
 """Events that say in which flow something happens, or which results there are."""
+BY_HAND = {"type": "manual"}
+WORD = {"type": "msg_received", "msg": {"text": "join"}}
 PLAYED = 60
 """Cuts of known definitions, from all of them."""
 LEAST_PLAYED = 3
@@ -67,17 +69,22 @@ def test_an_operation_changes_what_it_says_and_can_be_undone_in_every_known_defi
     told = [(cut, said) for cut, said in zip(some, before, strict=True) if said is not None]
     assert len(told) >= LEAST_PLAYED
     assert [talk(cut["definition"], cut["subflow"]) for cut, _ in told] == [said for _, said in told]
+    for definition in outcome["begun"]:
+        waits = any("wait" in each.get("router", {}) for each in definition["nodes"])
+        begun, *_ = talk(definition, trigger={"type": "msg", "event": WORD}) or [[]]
+        asked = [text for kind, text in begun if kind == "msg_created"]
+        assert not waits or len(asked) == 1, "the word answered, or nothing was asked"
 
 
-def talk(definition: dict[str, Any], *others: dict[str, Any]) -> list[Any] | None:
+def talk(definition: dict[str, Any], *others: dict[str, Any], trigger: Mapping[str, Any] = BY_HAND) -> list[Any] | None:
     """What a contact gets who answers, and how it ends; None for a flow that nobody can go through."""
     common = {"name": "Flow", "language": "eng", "type": "messaging"}
     source = {**make_assets(Options().generation), "flows": [{**common, **each} for each in (definition, *others)]}
     assets = Assets.from_json(as_read(source), Options().generation)
-    trigger = {"type": "manual", "flow": {"uuid": definition["uuid"], "name": "Flow"}}
     about: dict[str, Any] = {"clock": CountingClock(), "services": Services(), "options": Options()}
     try:
-        begun = {**trigger, "triggered_on": "2025-05-04T12:30:00Z"}
+        flow = {"uuid": definition["uuid"], "name": "Flow"}
+        begun = {**trigger, "flow": flow, "triggered_on": "2025-05-04T12:30:00Z"}
         session, events = start(assets, as_read(CONTACT_JSON), begun, ENVIRONMENT, **about)
         played = Played(assets, session, events, about["services"], about["options"], about["clock"])
         told = [summary(played)]

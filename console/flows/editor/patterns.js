@@ -90,12 +90,22 @@ export const PATTERNS = [
   },
 ];
 
+/** The message that starts a flow answers a wait in its first node: there the question has a node of its own. @param {FlowNode[]} nodes @returns {FlowNode[]} */
+function begun([question, ...others]) {
+  if (!question.router?.wait) return [question, ...others];
+  const asks = { ...plainNode(question.actions), exits: [{ uuid: newUuid(), destination_uuid: question.uuid }] };
+  const again = others.map((node) => ({ ...node, exits: node.exits.map((exit) => (exit.destination_uuid === question.uuid ? { ...exit, destination_uuid: asks.uuid } : exit)) }));
+  return [asks, { ...question, actions: [] }, ...again];
+}
+
 /** The nodes of a pattern with their places, as text of the clipboard has them. @param {Pattern} pattern @param {Definition} definition @returns {import("./clipboard.js").Clip} */
 export function clipOf(pattern, definition) {
-  const nodes = pattern.make(definition);
+  const made = pattern.make(definition);
+  const nodes = definition.nodes.length === 0 ? begun(made) : made;
+  const below = nodes.length - made.length;
   const ui = Object.fromEntries(nodes.map((node, at) => {
     const kind = node.router?.wait ? "wait_for_response" : node.router ? "split_by_expression" : "execute_actions";
-    return [node.uuid, { type: kind, position: { left: at === 0 ? 0 : WIDTH + 40, top: at === 0 ? 0 : (at - 1) * (ROW / 2) } }];
+    return [node.uuid, { type: kind, position: at <= below ? { left: 0, top: at * (ROW / 2) } : { left: WIDTH + 40, top: (at - 1) * (ROW / 2) } }];
   }));
   return { relayboard: "nodes", nodes, ui, localization: {} };
 }

@@ -92,7 +92,7 @@ class TestSimulations:
         assert [each["status"] for each in silent["events"] if each["type"] == "webhook_called"] == ["connection_error"]
         assert [each["status"] for each in unsaid["events"] if each["type"] == "webhook_called"] == ["success"]
 
-    def test_time_passes_when_it_is_told_to(self, api: Api) -> None:
+    def test_time_passes_and_other_systems_call_when_it_is_told_to(self, api: Api) -> None:
         definition = ask("Are you there?")
         session = played(api, {"definition": definition})["session"]
 
@@ -102,6 +102,13 @@ class TestSimulations:
         assert over["status"] in ("expired", "completed")
         assert texts(over) == []
         assert (wrong.status_code, list(wrong.json())[:1]) == (400, ["resume"])
+        router = definition["nodes"][0]["router"]
+        router.update(operand="@resume.body", wait={"type": "msg", "pause": {"ends_by": "callback"}})
+        paused = played(api, {"definition": definition})["session"]
+        said = api.post(PATH, {"definition": definition, "session": paused, "resume": {"type": "msg", "text": "Hi"}})
+        called = {"definition": definition, "session": paused, "resume": {"type": "callback", "text": "paid"}}
+        assert (said.status_code, list(said.json())[:1]) == (400, ["resume"])
+        assert texts(played(api, called)) == ["Thanks, paid"]
 
     @pytest.mark.parametrize(
         "change",
