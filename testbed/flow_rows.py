@@ -31,7 +31,7 @@ def node(word: str, actions: Sequence[Mapping[str, Any]] = (), to: str | None = 
 
 def ask(
     word: str,
-    answers: Mapping[str, str],
+    answers: Mapping[str, str | None],
     other: str | None,
     *,
     result: str = "",

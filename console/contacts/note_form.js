@@ -29,15 +29,18 @@ export function NoteForm({ contact, onWritten }) {
   const write = async (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
     if (isBusy.current) return;
-    const written = /** @type {HTMLFormElement} */ (event.target);
-    const text = String(new FormData(written).get("text"));
+    const input = /** @type {HTMLInputElement} */ (/** @type {HTMLFormElement} */ (event.target).elements.namedItem("text"));
+    const text = input.value;
     const mentions = mentioned(text, colleagues).slice(0, MOST_MENTIONS);
     // A note of which nobody knows whether it was saved keeps its key; after one that was, the next may say the same.
     if (sent.current.text !== text) sent.current = { text, key: newKey() };
     isBusy.current = true;
     if (await attempt(() => post("contact_notes", { contact, text, ...(mentions.length > 0 ? { mentions } : {}) }, undefined, sent.current.key))) {
       sent.current = { text: "", key: "" };
-      drop(), written.reset();
+      drop();
+      // What was typed meanwhile is not saved yet.
+      if (input.value.startsWith(text)) input.value = input.value.slice(text.length).trimStart();
+      if (input.value) keep({ target: input });
     }
     isBusy.current = false;
     await onWritten();

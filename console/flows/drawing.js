@@ -37,7 +37,9 @@ export const thickness = ({ exits }, exit) => 1.5 + 5 * ((exits.get(exit) ?? 0) 
 export function DrawingTab({ flow, definition, figures, query }) {
   const { nodes } = definition;
   const [sought, setSought] = useState("");
-  const isList = (query.view ?? (matchMedia(NARROW).matches ? "list" : "drawing")) === "list";
+  // As it was opened: another view would come with the next answer of the service, not when the screen is turned.
+  const [usual] = useState(() => (matchMedia(NARROW).matches ? "list" : "drawing"));
+  const isList = (query.view ?? usual) === "list";
   const counts = useMemo(() => countsOf(figures), [figures]);
   const texts = useMemo(() => new Map(nodes.map((node) => [node.uuid, searchText(node, definition.localization)])), [definition]);
   const words = sought.toLowerCase().split(/\s+/).filter(Boolean);

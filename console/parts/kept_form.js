@@ -20,7 +20,7 @@ export function useKeptForm(draft) {
   return {
     form,
     // Only what was touched: the others may still get their first value, which is on its way.
-    keep: (/** @type {Event} */ { target }) => {
+    keep: (/** @type {Pick<Event, "target">} */ { target }) => {
       const field = /** @type {HTMLInputElement} */ (target);
       if (!draft || !form.current || !fieldsOf(form.current).includes(field)) return;
       keepDraft(draft, { ...loadDraft(draft, {}), [field.name]: valuesOf(form.current, field.name) });

@@ -24,7 +24,7 @@ const present = signal(null);
  * Does something with contacts. Up to as many as the API takes at once it throws what went wrong; more are done part by
  * part while people see it. Tells whether it is done already.
  * @param {string} title
- * @template {Pick<Contact, "uuid" | "name" | "urns">} T
+ * @template {Pick<Contact, "uuid" | "name" | "urns"> & {contact?: string}} T
  * @param {T[]} contacts
  * @param {(contacts: T[], key: string) => Promise<unknown>} work
  * @param {(left: T[]) => void} onEnd told which contacts are left, once nothing more is done
@@ -99,13 +99,13 @@ function Report({ shown }) {
   `;
 }
 
-/** @param {{title: string, contacts: Contact[], isOpen?: boolean}} props */
+/** @param {{title: string, contacts: (Contact & {contact?: string})[], isOpen?: boolean}} props what is of a contact, such as a ticket, names the contact's UUID */
 const Names = ({ title, contacts, isOpen = false }) =>
   contacts.length > 0 && html`
     <details open=${isOpen}>
       <summary>${title}</summary>
       <ul class="names">
-        ${contacts.map(({ uuid, name, urns }) => html`<li key=${uuid}><a href=${link(["contacts", uuid])} target="_blank"><bdi>${displayName(name, urns[0])}</bdi></a></li>`)}
+        ${contacts.map(({ uuid, contact, name, urns }) => html`<li key=${uuid}><a href=${link(["contacts", contact ?? uuid])} target="_blank"><bdi>${displayName(name, urns[0])}</bdi></a></li>`)}
       </ul>
     </details>
   `;

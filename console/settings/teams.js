@@ -2,6 +2,7 @@
 
 import { confirmFirst, FormDialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
+import { attempt } from "../parts/notices.js";
 import { Empty, Field, ListEnd } from "../parts/small.js";
 import { post, remove } from "../shared/api.js";
 import { loadAll, useList } from "../shared/lists.js";
@@ -66,12 +67,14 @@ function TeamDialog({ team, teams, onSubmit, onClose }) {
   const [known, setKnown] = useState(/** @type {{topics: Choice[], members: Choice[]} | null} */ (null));
   useEffect(() => {
     const others = new Map(teams.filter(({ uuid }) => uuid !== team.uuid).flatMap(({ name, topics }) => topics.map((topic) => [topic.uuid, name])));
-    void Promise.all([loadAll("topics"), loadAll("users")]).then(([topics, users]) =>
+    const load = async () => {
+      const [topics, users] = await Promise.all([loadAll("topics"), loadAll("users")]);
       setKnown({
         topics: topics.map(({ uuid, name }) => ({ uuid, name, team: others.get(uuid) })),
         members: users.map((user) => ({ uuid: user.uuid, name: user.name || user.email, team: user.team?.uuid === team.uuid ? undefined : user.team?.name })),
-      }),
-    );
+      });
+    };
+    void attempt(load).then((isLoaded) => isLoaded || onClose());
   }, []);
   // The form keeps what is typed by its inputs, which must be there first.
   if (!known) return null;

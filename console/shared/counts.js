@@ -30,7 +30,7 @@ const more = signal({ unread: false, waiting: false, tickets: false });
 let lasts = new Map();
 /** What is older than this was there when the page asked. */
 let askedOn = "";
-/** What was told while an answer was on its way, which may not know of it. @type {Message[] | null} */
+/** What takes in again what was told while an answer was on its way, which may not know of it. @type {((isAgain: boolean) => unknown)[] | null} */
 let meanwhile = null;
 /** @type {Set<(message: Message) => void>} */
 const listeners = new Set();
@@ -58,24 +58,26 @@ const waits = ({ direction, status, flow, visibility, archived }) => direction =
 export function startCounts() {
   let next = 0;
   let timer = 0;
-  const ask = () => {
-    timer = 0;
+  let isAsked = false;
+  const ask = async () => {
+    isAsked = false;
     next = Date.now() + APART_MS;
-    void load().catch(() => {});
+    await load().catch(() => {});
+    timer = 0;
+    if (isAsked) askSoon();
   };
+  // One answer is waited for at a time: the older one could come last.
   const askSoon = () => {
-    if (phase.value === "in" && may("list_conversations")) timer ||= window.setTimeout(ask, Math.max(100, next - Date.now()));
+    if (phase.value !== "in" || !may("list_conversations")) return;
+    isAsked = true;
+    timer ||= window.setTimeout(ask, Math.max(100, next - Date.now()));
   };
   onChange((change) => {
     if (change.kind === "reset") askSoon();
-    else if (change.kind === "ticket") keepTicket(change.record);
-    else if (change.kind === "participant") keepMention(change.record);
-    else if (change.kind === "mark") keepMark(change.record.uuid, change.record.unread);
-    else if (change.kind === "conversation") {
-      keepPlace(change.record);
-      // What is on its way may not know of it.
-      if (meanwhile) askSoon();
-    } else if (change.kind === "message" && !keepMessage(change.record)) askSoon();
+    const keep = keeperOf(change);
+    if (!keep) return;
+    meanwhile?.push(keep);
+    if (keep(false) === false) askSoon();
   });
   const seen = () => !document.hidden && askSoon();
   document.addEventListener("visibilitychange", seen);
@@ -95,8 +97,18 @@ function forget() {
   });
 }
 
+/** What takes a change into account, which returns false if it does not say enough. @param {import("./contract.js").Change} change @returns {((isAgain: boolean) => unknown) | null} */
+function keeperOf(change) {
+  if (change.kind === "ticket") return () => keepTicket(change.record);
+  if (change.kind === "participant") return () => keepMention(change.record);
+  if (change.kind === "mark") return () => keepMark(change.record.uuid, change.record.unread);
+  if (change.kind === "conversation") return () => keepPlace(change.record);
+  return change.kind === "message" ? (isAgain) => keepMessage(change.record, isAgain) : null;
+}
+
 async function load() {
   meanwhile = [];
+  const whose = account.value?.user.uuid;
   let newestOn = askedOn;
   try {
     const [newest, notRead, toAnswer, open, named] = await Promise.all([
@@ -106,6 +118,7 @@ async function load() {
       get("tickets", { status: "open", fields: ["uuid", "contact", "assignee", "reply_due"] }),
       get("participants", { user: account.value?.user.email, mentioned: true, fields: ["contact"] }),
     ]);
+    if (phase.value !== "in" || account.value?.user.uuid !== whose) return;
     lasts = new Map();
     newestOn = newest.results[0]?.last_on ?? "";
     batch(() => {
@@ -118,7 +131,7 @@ async function load() {
   } finally {
     const told = meanwhile ?? [];
     meanwhile = null;
-    told.forEach(keepMessage);
+    for (const keep of told) keep(true);
     askedOn = newestOn;
   }
 }
@@ -153,9 +166,8 @@ function keepPlace({ uuid, folder, unread_count: count }) {
   keepMark(uuid, count > 0);
 }
 
-/** Takes a message into account. Returns whether it says enough. @param {Message} message */
-function keepMessage(message) {
-  meanwhile?.push(message);
+/** Takes a message into account, of which nobody is told again. Returns whether it says enough. @param {Message} message @param {boolean} isAgain */
+function keepMessage(message, isAgain) {
   const contact = message.contact?.uuid;
   if (!contact) return true;
   const { uuid, created_on: on } = message;
@@ -169,7 +181,7 @@ function keepMessage(message) {
   if (last?.uuid === uuid && last.isWaiting) return false;
   if (!isWaiting) return true;
   unread.value = changedSet(unread.value, contact, true);
-  for (const listener of listeners) listener(message);
+  if (!isAgain) for (const listener of listeners) listener(message);
   return true;
 }
 

@@ -65,7 +65,7 @@ def somebody_else(browser: Browser) -> Iterator[BrowserContext]:
 @contextmanager
 def new_context(browser: Browser) -> Iterator[BrowserContext]:
     # What turns while a page loads is drawn sixty times a second, beside the service that the page waits for.
-    context = browser.new_context(viewport=WIDE, locale="en-GB", reduced_motion="reduce")  # type: ignore[arg-type]
+    context = browser.new_context(viewport=WIDE, locale="en-GB", reduced_motion="reduce")
     context.set_default_timeout(PATIENCE_MS)
     context.add_init_script(AS_PATIENT)
     yield context

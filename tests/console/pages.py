@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from playwright.sync_api import BrowserContext, Page, Route, expect
+from playwright.sync_api import BrowserContext, Page, Route, ViewportSize, expect
 
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
@@ -12,7 +12,8 @@ from tools.console.packages import installed
 
 PATIENCE_MS = PATIENCE_SECONDS * 1000
 expect.set_options(timeout=PATIENCE_MS)
-WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 360, "height": 740}
+WIDE: ViewportSize = {"width": 1280, "height": 800}
+NARROW: ViewportSize = {"width": 360, "height": 740}
 WALK = """(isWhole) => {
     const controls = "a[href], button, input, select, textarea, summary, audio[controls], video[controls], [tabindex]";
     const root = document.querySelector("dialog[open]") ?? document;

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
 
 from tests.console.clinic import Clinic
-from tests.console.pages import open_page, sign_in
+from tests.console.pages import HeldBack, open_page, sign_in
 
 CONTACTS, NOTES = "/api/v2/contacts.json", "/api/v2/contact_notes.json"
 
@@ -74,7 +74,13 @@ def test_a_note_whose_answer_was_lost_is_saved_once_and_the_same_may_be_noted_ag
     expect(line(page, text)).to_have_count(1)
     assert noted(clinic, contact) == [text]
 
+    held = HeldBack(page, f"**{NOTES}")
     note.fill(text)
     note.press("Enter")
+    held.wait()
+    note.press("End")
+    page.keyboard.type(" Call again.")
+    held.let_go()
+    expect(note).to_have_value("Call again.")
     expect(line(page, text)).to_have_count(2)
     assert noted(clinic, contact) == [text, text]

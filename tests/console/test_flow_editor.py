@@ -105,7 +105,7 @@ def test_a_flow_is_drawn_by_mouse_and_by_keyboard_and_every_change_is_kept_and_u
     page.get_by_role("menuitemcheckbox", name="Live numbers").click()
     expect(page.locator(".exits strong").first).to_have_text("0")
     on_every_screen(page, "notes and numbers")
-    note.get_by_role("button").click()
+    note.get_by_role("button").press("Enter")
     page.get_by_role("button", name="Delete the note").click()
     expect(note).to_have_count(0)
     for _ in range(3):
@@ -154,7 +154,7 @@ def test_steps_go_from_one_flow_to_another_and_nobody_overwrites_what_another_on
     expect(page.get_by_text("Saved as a draft")).to_be_visible()
 
     before = middle(page, "main .primary:has-text('Publish')")
-    second = browser.new_context(viewport=WIDE, locale="en-GB", reduced_motion="reduce")  # type: ignore[arg-type]
+    second = browser.new_context(viewport=WIDE, locale="en-GB", reduced_motion="reduce")
     other = sign_in(second, clinic, "administrator", place=f"flows/{target}/edit")
     expect(other.locator(".presence")).to_have_text("Also here: Joel Editor")
     expect(page.locator(".presence")).to_have_text("Also here: Joel Administrator")

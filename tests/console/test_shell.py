@@ -40,6 +40,12 @@ def test_a_page_that_could_not_be_loaded_is_loaded_by_its_button(somebody: Brows
     page.get_by_role("button", name="Try again").click()
 
     expect(page.get_by_role("heading", name="Flows")).to_be_visible()
+    page.route("**/palette_box.js", lambda route: route.abort())
+    for _ in range(2):
+        page.keyboard.press("Control+k")
+        expect(page.get_by_role("dialog")).to_contain_text("cannot be reached")
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("dialog")).to_have_count(0)
 
 
 def test_who_cannot_be_signed_out_is_told_and_stays_signed_in(somebody: BrowserContext, clinic: Clinic) -> None:

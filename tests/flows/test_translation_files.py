@@ -28,7 +28,7 @@ MENU = say("Hello @contact.name", quick_replies=["Yes", "No"])
 FLOW = load(
     definition(
         "Ask",
-        [ask("q", {"yes": None}, None, actions=[MENU])],  # type: ignore[dict-item]
+        [ask("q", {"yes": None}, None, actions=[MENU])],
         localization={"fra": {HELLO: {"text": ["Salut @contact.name"], "quick_replies": ["Oui"]}}},
     )
 )

@@ -61,7 +61,7 @@ export function Board({ definition, boxes, selection, shown, found, path, issues
     event.stopPropagation();
   };
   const pick = (/** @type {string} */ node, /** @type {MouseEvent} */ event) => {
-    if (wasDragged()) return;
+    if (wasDragged(event)) return;
     if (event.shiftKey) onSelect(selection.includes(node) ? selection.filter((each) => each !== node) : [...selection, node]);
     else onOpen(node, event);
   };
@@ -69,9 +69,9 @@ export function Board({ definition, boxes, selection, shown, found, path, issues
   return html`
     <${Canvas} width=${whole.width} height=${whole.height} boxes=${all} shown=${revealed} label=${t("flow_editor.surface")} keys=${t("flow_editor.keys")} fits=${definition.uuid} onGrab=${grab} onView=${onView}>
       <div class="board" ref=${surface} onKeyDown=${press}>
-        <${Lines} definition=${definition} boxes=${drawn} settled=${boxes} routes=${routes} path=${path} figures=${figures} seen=${seen} isBare=${isBare} onPick=${(/** @type {string} */ exit, /** @type {MouseEvent} */ event) => !wasDragged() && onLine(exit, place(event), event)} />
+        <${Lines} definition=${definition} boxes=${drawn} settled=${boxes} routes=${routes} path=${path} figures=${figures} seen=${seen} isBare=${isBare} onPick=${(/** @type {string} */ exit, /** @type {MouseEvent} */ event) => !wasDragged(event) && onLine(exit, place(event), event)} />
         <${Nodes} definition=${definition} boxes=${drawn} seen=${seen} isBare=${isBare} selection=${selection} entered=${entered} found=${found} path=${path} issues=${issues} figures=${figures} onPick=${pick} />
-        <${Stickies} stickies=${stickies} gesture=${gesture?.kind === "sticky" ? gesture : null} onOpen=${(/** @type {string} */ uuid) => !wasDragged() && onSticky(uuid)} />
+        <${Stickies} stickies=${stickies} gesture=${gesture?.kind === "sticky" ? gesture : null} onOpen=${(/** @type {string} */ uuid, /** @type {MouseEvent} */ event) => !wasDragged(event) && onSticky(uuid)} />
         ${gesture && gesture.kind !== "nodes" && gesture.kind !== "sticky" && html`<${GestureShape} gesture=${gesture} boxes=${boxes} />`}
       </div>
     <//>
@@ -175,7 +175,8 @@ function useGestures(props) {
     if (!event.shiftKey || node) return false;
     return follow(event, (to, start) => ({ kind: "area", start, to }), ({ start, to }) => present.current.onSelect(nodesIn(present.current.boxes, areaOf(start, to))));
   };
-  return { gesture, grab, wasDragged: () => isMoved.current };
+  // A click by the keyboard is none of a mouse, whatever was dragged before.
+  return { gesture, grab, wasDragged: (/** @type {MouseEvent} */ click) => click.detail > 0 && isMoved.current };
 }
 
 /** @param {Point} one @param {Point} other @returns {Box} */

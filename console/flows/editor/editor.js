@@ -70,7 +70,9 @@ export function FlowEditor(opened) {
   const [isCounted, setIsCounted] = useState(false);
   const figures = useFigures(flow.uuid, isCounted);
   const { workspace, addFlow } = useWorkspace();
-  const view = VIEWS.find((each) => each === query.view) ?? (matchMedia(NARROW).matches ? "list" : "surface");
+  // As it was opened: a screen that is turned takes nothing from under somebody's hands.
+  const [usual] = useState(() => (matchMedia(NARROW).matches ? "list" : "surface"));
+  const view = VIEWS.find((each) => each === query.view) ?? usual;
   const isList = view === "list";
   const boxes = useBoxes(definition);
   const { base, theirs, issues, problem, publish, settle } = useSaving(flow.uuid, baseOf(opened), definition);

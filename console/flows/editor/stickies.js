@@ -22,12 +22,12 @@ export const boxOfSticky = ({ position: { left, top } }) => ({ x: left, y: top, 
 /** @param {Sticky} sticky */
 const colorOf = ({ color }) => COLORS.find((each) => each === color) ?? COLORS[0];
 
-/** @param {{stickies: Map<string, Sticky>, gesture: {uuid: string, dx: number, dy: number} | null, onOpen: (uuid: string) => void}} props */
+/** @param {{stickies: Map<string, Sticky>, gesture: {uuid: string, dx: number, dy: number} | null, onOpen: (uuid: string, event: MouseEvent) => void}} props */
 export const Stickies = ({ stickies, gesture, onOpen }) =>
   stickies.size > 0 && html`<ul>${[...stickies].map(([uuid, sticky]) => {
     const { dx, dy } = gesture?.uuid === uuid ? gesture : { dx: 0, dy: 0 };
     return html`<li key=${uuid} class="sticky-note ${colorOf(sticky)}" dir=${document.documentElement.dir || "ltr"} style=${{ left: `${sticky.position.left + dx}px`, top: `${sticky.position.top + dy}px`, width: `${SIZE.width}px`, minHeight: `${SIZE.height}px` }}>
-      <button type="button" class="sticky-opener" data-sticky=${uuid} onClick=${() => onOpen(uuid)}><span class="hidden">${t("flow_editor.note")}: </span><strong dir="auto">${sticky.title}</strong> <span dir="auto">${sticky.body}</span></button></li>`;
+      <button type="button" class="sticky-opener" data-sticky=${uuid} onClick=${(/** @type {MouseEvent} */ event) => onOpen(uuid, event)}><span class="hidden">${t("flow_editor.note")}: </span><strong dir="auto">${sticky.title}</strong> <span dir="auto">${sticky.body}</span></button></li>`;
   })}</ul>`;
 
 /** The notes below the list of steps. @param {{definition: Definition, onOpen: (uuid: string) => void}} props */

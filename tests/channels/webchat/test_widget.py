@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 import requests
-from playwright.sync_api import BrowserContext, Page, Route, expect
+from playwright.sync_api import BrowserContext, Page, Route, ViewportSize, expect
 
 from handlers.asgi.console import FOLDER
 from handlers.asgi.webchat import WIDGET_FILE
@@ -16,7 +16,7 @@ from tests.channels.webchat.visitors import add_chat
 from tools.console.packages import installed
 
 MOST_BYTES = 30_000
-NARROW = {"width": 360, "height": 740}
+NARROW: ViewportSize = {"width": 360, "height": 740}
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
     "1f15c4890000000d49444154789c63f8cfc0f01f00050001ff89993d1d0000000049454e44ae426082"
@@ -171,7 +171,7 @@ def test_a_killed_server_is_found_again(running: RunningService, somebody: Brows
 
 def test_a_visitor_sends_a_picture_from_a_phone(running: RunningService, somebody: BrowserContext, site: Site) -> None:
     page = visit(running, somebody, site, takes_files="true", colour="#f5d90a")
-    page.set_viewport_size(NARROW)  # type: ignore[arg-type]
+    page.set_viewport_size(NARROW)
     page.emulate_media(color_scheme="dark")
     page.get_by_role("button", name="Chat with us").click()
     page.locator("input[type=file]").set_input_files({"name": "cat.png", "mimeType": "image/png", "buffer": PNG})

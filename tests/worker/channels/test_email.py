@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from email import message_from_bytes
 from email.policy import default
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -189,7 +190,7 @@ def test_a_server_that_nobody_reaches_is_asked_three_times(runtime: Runtime, wor
     for number, state in enumerate((ERRORED, ERRORED, FAILED), start=1):
         made.let_pauses_pass()
         step()
-        wait_until(lambda n=number: len(made.calls()) == n, "the next attempt")  # type: ignore[misc]
+        wait_until(partial(lambda count: len(made.calls()) == count, number), "the next attempt")
         made.wait_for(sent, state)
     assert made.calls()[0] == ("unanswered", None, "127.0.0.1 refused the connection.")
 

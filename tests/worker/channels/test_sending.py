@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from ipaddress import ip_network
 from typing import Any
 
@@ -79,7 +80,7 @@ class TestOutcomes:
         ids = queue_messages(runtime.database, workspace, add_gateway(runtime.database, workspace, receiver.url))
         step = begin_sending(runtime)
         for errors, minutes in ((1, 5), (2, 10)):
-            wait_until(lambda errors=errors: _errors(runtime.database) == errors, f"error {errors}")  # type: ignore[misc]
+            wait_until(partial(lambda count: _errors(runtime.database) == count, errors), f"error {errors}")
             assert states_of(runtime.database, ids) == [ERRORED]
             clock.advance(minutes=minutes - 0.5)
             step()
