@@ -221,6 +221,8 @@ def test_a_step_is_written_in_its_form_in_two_languages_and_read_for_a_contact(
     expect(text).to_have_value("How old are you, @contact.first_name")
     text.press_sequentially("?")
     form.get_by_role("group", name="Quick replies").get_by_role("button", name="Add").click()
+    form.get_by_role("textbox", name="Quick replies 1").press_sequentially("@(uppe")
+    expect(form.locator(".completions li")).to_have_text(["upper(text) In upper case."])
     form.get_by_role("textbox", name="Quick replies 1").fill("@(upper(")
     expect(form.get_by_text("An expression is not closed")).to_be_visible()
     form.get_by_role("textbox", name="Quick replies 1").fill("No idea")

@@ -9,7 +9,10 @@ import pytest
 
 from flows.definition.action_types import action_types
 from flows.definition.reading import read_flow
+from flows.translation_files import EXPRESSIONS, FUZZY, OUTDATED, UNKNOWN
 from handlers.asgi.console import FOLDER
+from persistence.definitions.translating import CHANGED, NEW
+from persistence.flows.translation_sheets import FORMATS
 from tests.console.test_flow_operations import EDITOR, run_on_known_definitions
 from tests.console.test_texts import LANGUAGES, PLACEHOLDER, texts
 from tools.console.flow_parts import list_parts
@@ -38,6 +41,9 @@ def words_of_the_engine() -> dict[str, set[str]]:
         "flow_split": {"none", *parts["routers"], *parts["waits"], *parts["pauses"]},
         "flow_tests": {"text", "number", "date", "place", "other"},
         "flow_test": set(parts["tests"]),
+        "flow_function": set(parts["functions"]),
+        "flow_file": set(FORMATS),
+        "flow_text_result": {NEW, CHANGED, UNKNOWN, OUTDATED, EXPRESSIONS, FUZZY},
         "flow_argument": {argument["name"] for each in parts["tests"].values() for argument in each} | {"more"},
         "flow_hint": set(parts["hints"]),
         "flow_unit": {"day", "hour", "minute", "second"},

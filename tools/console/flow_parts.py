@@ -5,7 +5,6 @@ is there without another list.
 
 import inspect
 import json
-import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -90,12 +89,10 @@ def _describe_argument(given: inspect.Parameter) -> dict[str, Any]:
     return described
 
 
-def describe_function(name: str) -> dict[str, Any]:
-    """How a function is called, and the first sentence about it."""
-    implementation = IMPLEMENTATIONS[name]
-    shown = [_show_parameter(each) for each in _parameters(implementation)]
-    said = re.split(r"\.\s|; ", inspect.getdoc(implementation) or "", maxsplit=1)[0].replace("\n", " ")
-    return {"call": f"{name}({', '.join(shown)})", "help": said.rstrip(".") + "."}
+def describe_function(name: str) -> str:
+    """How a function is called; what it does is said by the texts of the forms."""
+    shown = [_show_parameter(each) for each in _parameters(IMPLEMENTATIONS[name])]
+    return f"{name}({', '.join(shown)})"
 
 
 def _show_parameter(given: inspect.Parameter) -> str:

@@ -5,7 +5,7 @@ import { resultKey, resultNames } from "../model.js";
 /**
  * @typedef {{name: string, help: string}} Known a property, with how people call it
  * @typedef {{parts: import("./values.js").Parts, own: Record<string, Known[]>}} Names `own` are those of the workspace and the flow, by what they are properties of
- * @typedef {{label: string, insert: string, help: string, isFunction: boolean}} Completion
+ * @typedef {{label: string, insert: string, help: string, called: string}} Completion `called` is the name of a function, whose help is a text
  * @typedef {{from: number, items: Completion[], isBegun: boolean}} Completions `from` is where the text that they replace begins; what is begun is no name yet
  */
 
@@ -50,9 +50,9 @@ export function completionsAt(text, caret, names) {
   const [path, last] = dot < 0 ? ["", typed] : [typed.slice(0, dot).toLowerCase(), typed.slice(dot + 1)];
   const roots = Object.keys(names.parts.context).map((name) => ({ name, help: "" }));
   const found = (path ? propertiesOf(path, names) : roots).filter(({ name }) => name.startsWith(last.toLowerCase()));
-  const properties = found.map(({ name, help }) => ({ label: name, insert: path ? `${path}.${name}` : name, help, isFunction: false }));
+  const properties = found.map(({ name, help }) => ({ label: name, insert: path ? `${path}.${name}` : name, help, called: "" }));
   const functions = path || !typed ? [] : Object.entries(names.parts.functions).filter(([name]) => name.startsWith(typed.toLowerCase()))
-    .map(([name, { call, help }]) => ({ label: call, insert: begun ? `(${name}(` : `${name}(`, help, isFunction: true }));
+    .map(([name, call]) => ({ label: call, insert: begun ? `(${name}(` : `${name}(`, help: "", called: name }));
   const items = [...properties, ...functions].filter(({ insert }) => insert !== typed).slice(0, SHOWN);
   const isWhole = found.some(({ name }) => name === last.toLowerCase());
   return items.length > 0 ? { from, items, isBegun: last !== "" && !isWhole } : null;

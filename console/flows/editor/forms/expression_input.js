@@ -1,5 +1,6 @@
 /** A field for a text with expressions: after an @ it offers what can come next. */
 
+import { word } from "../../../shared/texts.js";
 import { classes, html, useLayoutEffect, useMemo, useRef, useState } from "../../../shared/ui.js";
 import { completionsAt, isOpen } from "./completing.js";
 import { say } from "./parts.js";
@@ -57,8 +58,8 @@ export function ExpressionInput({ id, value, names, onInput, rows, longest, isPl
     ${rows ? html`<textarea ...${shared} rows=${rows}></textarea>` : html`<input type="text" ...${shared} />`}
     <span class="hidden" role="status">${found && say("flow_form.completions", { count: found.items.length })}</span>
     ${found && html`<ul id=${`${id}-list`} class="completions" role="listbox" aria-label=${say("flow_form.next")}>
-      ${found.items.map(({ label: shown, help, isFunction }, at) => html`<li key=${shown} id=${`${id}-${at}`} role="option" aria-selected=${at === chosen} class=${classes(at === chosen && "chosen")}
-        onMouseDown=${(/** @type {MouseEvent} */ event) => (event.preventDefault(), take(at))}><code dir="ltr">${shown}</code> <span class="faint" lang=${isFunction ? "en" : undefined} dir="auto">${help}</span></li>`)}
+      ${found.items.map(({ label: shown, help, called }, at) => html`<li key=${shown} id=${`${id}-${at}`} role="option" aria-selected=${at === chosen} class=${classes(at === chosen && "chosen")}
+        onMouseDown=${(/** @type {MouseEvent} */ event) => (event.preventDefault(), take(at))}><code dir="ltr">${shown}</code> <span class="faint" dir="auto">${called ? word("flow_function", called) : help}</span></li>`)}
     </ul>`}
     <p class="help warn" id=${`${id}-open`}>${!isPlain && isOpen(value) && !found && say("flow_form.not_closed")}</p>
   </div>`;

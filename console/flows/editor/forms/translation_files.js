@@ -58,7 +58,7 @@ export function TranslationFiles({ flow, base, isSaved, definition, language, on
   if (!may("write_flow_texts")) return null;
   return html`<div class="rows">
     <${Menu} label=${say("flow_form.export")} className="" text=${html`<${Icon} name="download" size=${18} /> ${say("flow_form.export")}`}
-      items=${FORMATS.map((format) => ({ id: format, text: say(`flow_form.export_${format}`), onPick: () => void save(format) }))} />
+      items=${FORMATS.map((format) => ({ id: format, text: word("flow_file", format), onPick: () => void save(format) }))} />
     <input ref=${picker} type="file" hidden accept=${FORMATS.map((each) => `.${each}`).join()} tabindex="-1" onChange=${(/** @type {any} */ { target }) => (void take(target.files[0]), (target.value = ""))} />
     <button type="button" disabled=${busy || !isSaved} onClick=${() => picker.current?.click()}><${Icon} name="attach" size=${18} /> ${say("flow_form.import")}</button>
     ${read && html`<${Changes} name=${read.name} answer=${read.answer} language=${language} base=${definition.language} onClose=${() => setRead(null)}

@@ -7,7 +7,7 @@
  * @typedef {{palette: string, allowed_in: string[], fields: Record<string, FieldPart>, categories?: string[], sets_local?: string, result_field?: string}} ActionPart
  * @typedef {{name: string, kind: string, is_optional?: boolean, is_repeated?: boolean}} Argument
  * @typedef {{palette: string[], flow_types: string[], actions: Record<string, ActionPart>, routers: Record<string, string[]>, waits: Record<string, string[]>, pauses: Record<string, string[]>, hints: string[],
- *   dial: {dial_limit_seconds: number, call_limit_seconds: number}, tests: Record<string, Argument[]>, functions: Record<string, {call: string, help: string}>,
+ *   dial: {dial_limit_seconds: number, call_limit_seconds: number}, tests: Record<string, Argument[]>, functions: Record<string, string>,
  *   context: Record<string, string[]>}} Parts what parts.json says
  * @typedef {{uuid?: string, key?: string, name?: string | null, [key: string]: unknown}} Reference
  * @typedef {[string, string][]} Rows names with their texts
