@@ -3,18 +3,19 @@
 import { confirmFirst } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
 import { Linked } from "../parts/linked.js";
-import { LoadedDialog } from "../parts/loaded.js";
+import { Loaded, LoadedDialog } from "../parts/loaded.js";
 import { Menu } from "../parts/menu.js";
 import { attempt } from "../parts/notices.js";
 import { post } from "../shared/api.js";
 import { authorName } from "../shared/authors.js";
 import { may } from "../shared/session.js";
-import { clock, fullTime, t, word } from "../shared/texts.js";
+import { clock, fullTime, shortTime, t, word } from "../shared/texts.js";
 import { classes, html, useState } from "../shared/ui.js";
 import { discard, sendAgain } from "./outbox.js";
 
 /** @typedef {import("./thread_data.js").Message} Message */
 
+const loadLater = () => import("./send_later.js").then(({ Later }) => ({ default: Later }));
 const loadLabels = () => import("./label_dialog.js");
 
 /** @type {Record<string, string>} */
@@ -50,7 +51,8 @@ export function Bubble({ message, reason, refresh, follows = false, isFollowed =
           <${Icon} name=${MARKS[message.status]} size=${14} /> ${word("state", message.status)}${(message.status === "failed" || message.failed_reason) && `: ${word("failed", message.failed_reason ?? reason ?? "unknown")}`}
           ${message.failed_detail && html` <bdi class="detail" title=${t("message.failed_detail")}>${message.failed_detail}</bdi>`}
         </span>`}
-        ${message.status === "queued" && message.due_on && html`<span class="state queued">${t("message.due", { time: fullTime(message.due_on), reason: word("due", message.due_reason ?? "") })}</span>`}
+        ${isLater(message) && html`<span class="state queued">${t("later.at", { time: shortTime(message.due_on ?? "") })}</span> <${Loaded} load=${loadLater} isPart isQuiet message=${message} refresh=${refresh} />`}
+        ${message.status === "queued" && message.due_on && !isLater(message) && html`<span class="state queued">${t("message.due", { time: fullTime(message.due_on), reason: word("due", message.due_reason ?? "") })}</span>`}
         ${message.fallback && html`<span class="tag">${t("message.fallback", { channel: message.channel?.name ?? "" })}</span>`}
         ${!isOut && message.failed_reason && html`<span class="state failed"><${Icon} name="failed" size=${14} /> ${word("failed", message.failed_reason)}</span>`}
         ${canResend && may("act_on_messages") && message.visibility !== "deleted" &&
@@ -62,6 +64,9 @@ export function Bubble({ message, reason, refresh, follows = false, isFollowed =
     </li>
   `;
 }
+
+/** Whether a message waits for the time that somebody chose. @param {Message} message */
+export const isLater = ({ status, due_reason }) => status === "queued" && due_reason === "chosen";
 
 /** @param {Message} message @param {() => void} refresh @param {() => void} label */
 function actions({ id, archived }, refresh, label) {

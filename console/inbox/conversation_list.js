@@ -78,6 +78,8 @@ function Row({ contact, urn, last_message: last, unread_count: unread, ticket, l
         </span>
         <span class="conversation-about">
           ${hasDraft(`reply.${contact.uuid}`) && html`<span class="draft-mark">${t("inbox.draft")}</span>`}
+          ${last.due_reason === "chosen" && last.status === "queued" && html`<span class="snoozed-until" title=${t("later.at", { time: shortTime(last.due_on ?? "") })}><${Icon} name="send" size=${13} />
+            <span class="hidden">${t("later.at", { time: "" })}</span>${listTime(last.due_on ?? "")}</span>`}
           ${until && html`<span class="snoozed-until" title=${snoozeText(until, folder, by?.name || by?.email)}><${Icon} name="clock" size=${13} />
             <span class="hidden">${snoozeText(until, folder)}</span><span aria-hidden="true">${listTime(until)}</span></span>`}
           ${ticket && html`<span class="has-ticket" title=${t("ticket.open")}><${Icon} name="ticket" size=${13} /><span class="hidden">${t("ticket.open")}: </span>

@@ -11,8 +11,8 @@ import { computed, signal } from "../shared/ui.js";
 
 /**
  * @typedef {{text: string}} QuickReply
- * @typedef {{key: string, text: string, attachments: string[], quick_replies: QuickReply[], template?: {uuid: string, variables: string[]}, saved_reply?: string, problem: string, after: number}} Outgoing
- *   `template` goes instead of the text, which is how it reads
+ * @typedef {{key: string, text: string, attachments: string[], quick_replies: QuickReply[], template?: {uuid: string, variables: string[]}, saved_reply?: string, send_on?: string, problem: string, after: number}} Outgoing
+ *   `template` goes instead of the text, which is how it reads; `send_on` is the time that somebody chose
  * @typedef {import("./thread_data.js").Message} Message
  * @typedef {(message: Message | null) => void} Sent told of the message that the service made
  */
@@ -77,7 +77,9 @@ export function send(contact, message) {
 
 /** @param {string} contact @param {string} key */
 export function sendAgain(contact, key) {
-  tellProblem(contact, key, "");
+  // What was to be sent at a time that is over goes now; it was refused, so another key asks for something new.
+  const fresh = (/** @type {Outgoing} */ message) => (message.send_on && Date.parse(message.send_on) < Date.now() ? { ...message, key: newKey(), send_on: undefined } : message);
+  change(contact, (messages) => messages.map((message) => (message.key === key ? { ...fresh(message), problem: "" } : message)));
   void run(contact);
 }
 
@@ -114,9 +116,9 @@ async function run(contact) {
     const message = outboxOf(contact).find(({ problem }) => !problem);
     if (!message) break;
     try {
-      const { text, attachments, quick_replies, template, saved_reply } = message;
+      const { text, attachments, quick_replies, template, saved_reply, send_on } = message;
       const content = template ? { template: template.uuid, template_variables: template.variables } : { text, attachments, quick_replies, ...(saved_reply ? { saved_reply } : {}) };
-      const made = await post("messages", { contact, ...content }, undefined, message.key);
+      const made = await post("messages", { contact, ...content, ...(send_on ? { send_on } : {}) }, undefined, message.key);
       shownBy.get(contact)?.(made);
       discard(contact, message.key);
     } catch (error) {

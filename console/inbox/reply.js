@@ -1,7 +1,7 @@
 /** The box in which people write an answer. */
 
 import { Icon } from "../parts/icons.js";
-import { Loaded } from "../parts/loaded.js";
+import { Loaded, LoadedDialog } from "../parts/loaded.js";
 import { Menu } from "../parts/menu.js";
 import { attempt } from "../parts/notices.js";
 import { newKey, upload } from "../shared/api.js";
@@ -16,6 +16,7 @@ import { useRoute } from "./route.js";
 import { besideOf, filledIn, FoundReplies, useSavedReplies } from "./saved_replies.js";
 
 /** Most channels never need it. */
+const loadLater = () => import("./send_later.js");
 const loadTemplates = () => import("./template_reply.js");
 
 /** What the API takes; characters are counted as it does. */
@@ -35,6 +36,7 @@ export function Reply({ contact, person, status, urn, newest, onSent }) {
   const [draft, setDraft] = useState(() => ({ ...NOTHING, ...loadDraft(`reply.${contact}`, NOTHING) }));
   const { text, files, choices, beside } = draft;
   const [uploading, setUploading] = useState(false);
+  const [isLater, setLater] = useState(false);
   const area = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
   const picker = useRef(/** @type {HTMLInputElement | null} */ (null));
   const route = useRoute(contact, newest);
@@ -77,9 +79,11 @@ export function Reply({ contact, person, status, urn, newest, onSent }) {
   const isEmpty = !text.trim() && files.length === 0;
   const submit = (/** @type {Event} */ event) => {
     event.preventDefault();
-    if (isEmpty || isTooLong || uploading) return;
+    if (!isEmpty && !isTooLong && !uploading) sendAt();
+  };
+  const sendAt = (/** @type {string | undefined} */ time = undefined) => {
     const replies = (choices ?? []).map((choice) => choice.trim()).filter(Boolean).map((choice) => ({ text: choice }));
-    send(contact, { key: newKey(), text, attachments: files.map(({ uuid }) => uuid), quick_replies: replies, ...(beside ? { saved_reply: beside.uuid } : {}), problem: "", after: newest });
+    send(contact, { key: newKey(), text, attachments: files.map(({ uuid }) => uuid), quick_replies: replies, ...(beside ? { saved_reply: beside.uuid } : {}), ...(time ? { send_on: time } : {}), problem: "", after: newest });
     change(() => NOTHING);
   };
   const pressed = (/** @type {KeyboardEvent} */ event) => {
@@ -133,9 +137,11 @@ export function Reply({ contact, person, status, urn, newest, onSent }) {
           ${isTooLong ? "" : uploading ? t("reply.uploading") : isSms && text ? t("reply.count", { characters: number(characters), segments: number(segments) })
             : !isSms && route?.takes_text_until ? t("reply.window_until", { time: listTime(route.takes_text_until) }) : ""}
         </span>
+        <button type="button" class="quiet icon-only" aria-label=${t("later.title")} title=${t("later.title")} disabled=${isEmpty || isTooLong || uploading} onClick=${() => setLater(true)}><${Icon} name="clock" /></button>
         <button type="submit" class="primary" disabled=${isEmpty || isTooLong || uploading}>${t("act.send")} <${Icon} name="send" size=${16} /></button>
       </div>
     </form>
+    ${isLater && html`<${LoadedDialog} load=${loadLater} onChosen=${async (/** @type {string} */ time) => sendAt(time)} onClose=${() => setLater(false)} />`}
   `;
 }
 

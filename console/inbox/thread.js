@@ -13,7 +13,7 @@ import { may } from "../shared/session.js";
 import { dayKey, dayName, number, t } from "../shared/texts.js";
 import { html, useEffect, useMemo, useRef, useState } from "../shared/ui.js";
 import { Actions } from "./actions.js";
-import { Bubble, Pending } from "./bubble.js";
+import { Bubble, isLater, Pending } from "./bubble.js";
 import { addressOf, displayName } from "../shared/names.js";
 import { EventLine } from "./event_line.js";
 import { knownUntil, outboxOf } from "./outbox.js";
@@ -184,6 +184,7 @@ function Course({ thread, contact, sought, unread, gone }) {
       ${!gone && thread.loading && html`<${Waiting} />`}
       ${!gone && thread.hasOlder && html`<button type="button" class="older" onClick=${thread.older}>${t("inbox.older")}</button>`}
       <ol class="course-list">${!gone && entries(thread, knownUntil(contact), { sought, unread: began })}</ol>
+      ${!gone && html`<${Waits} thread=${thread} />`}
       <${Outbox} contact=${contact} />
       ${!gone && below > 0 && html`<button type="button" class="new-below" onClick=${toEnd}><${Icon} name="down" size=${16} /> ${t("inbox.new_below", { count: number(below) })}</button>`}
     </div>
@@ -192,6 +193,20 @@ function Course({ thread, contact, sought, unread, gone }) {
 
 /** The first of so many of the last messages that wait for a person. @param {import("./thread_data.js").Message[]} messages @param {number} unread */
 const firstUnread = (messages, unread) => (unread ? messages.filter((message) => message.direction === "in" && !message.flow && !message.archived).at(-unread)?.uuid : undefined);
+
+/** @param {Item} item */
+const waits = ({ message }) => !!message && isLater(message);
+
+/** What waits for a chosen time, after everything else, and whether the contact wrote since. @param {{thread: import("./thread_data.js").Thread}} props */
+function Waits({ thread }) {
+  const waiting = thread.messages.filter(isLater);
+  if (waiting.length === 0) return null;
+  const came = thread.messages.findLast(({ direction }) => direction === "in");
+  return html`<ol class="course-list">
+    ${!!came && came.created_on > waiting[0].created_on && html`<li class="unread-line"><span>${t("later.written_since")}</span></li>`}
+    ${waiting.map((message) => html`<${Bubble} key=${message.uuid} message=${message} refresh=${thread.refresh} />`)}
+  </ol>`;
+}
 
 /** @param {{contact: string}} props */
 const Outbox = ({ contact }) => html`
@@ -208,7 +223,7 @@ const Outbox = ({ contact }) => html`
  */
 function entries({ items, refresh }, known, { sought, unread }) {
   let day = "";
-  const shown = items.filter((item) => !isReply(item) || (item.message?.id ?? 0) <= known);
+  const shown = items.filter((item) => !waits(item)).filter((item) => !isReply(item) || (item.message?.id ?? 0) <= known);
   return shown.flatMap((item, at) => {
     const isNew = dayKey(item.time) !== day;
     day = dayKey(item.time);

@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 
+from flows.clock import parse_moment
 from handlers.answers import Answer, ListAnswer, as_json, created_record, no_content
 from handlers.request import Request
 from persistence import labels
 from persistence.contacts.owners import find_contacts
-from persistence.errors import InvalidInput
+from persistence.errors import InvalidInput, NothingFound, RecordMissing
 from persistence.media.store import find_attachments
 from persistence.messages import actions as message_actions
 from persistence.messages.outgoing import Draft, create_outgoing, read_quick_replies, route_one
@@ -29,22 +30,47 @@ RESEND = "resend"
 def create_message(request: Request) -> Answer:
     workspace = request.workspace
     body = request.body
-    if not body.get("text") and not body.get("attachments") and not body.get("template"):
+    has_content = any(body.get(name) for name in ("text", "attachments", "template"))
+    if not has_content and not body.get("replaces"):
         raise InvalidInput.across("A text, an attachment or a template is required.")
     contact_id = find_contacts(request.tx, workspace, [body["contact"]], field="contact")[0]
-    draft = Draft(
+    replaced = _find_replaced(request, contact_id)
+    written = Draft(
         contact_id,
         text=body.get("text") or "",
         attachments=tuple(find_attachments(request.tx, workspace.id, body.get("attachments") or [])),
         quick_replies=tuple(read_quick_replies(body.get("quick_replies") or [])),
         template=find_wish(request.tx, workspace.id, body),
-        author_id=request.credentials.user_id,
     )
+    draft = replaced[1] if replaced is not None and not has_content else written
+    due_on = parse_moment(body["send_on"]) if body.get("send_on") else None
+    draft = draft._replace(author_id=request.credentials.user_id, due_on=due_on)
     if body.get("saved_reply"):
         who = request.credentials.user_id, request.areas
         do_beside(request.tx, workspace, body["saved_reply"], contact_id, *who)
     routed = route_one(request.tx, workspace.id, draft)
+    if replaced is not None:
+        message_actions.take_back(request.tx, workspace.id, replaced[0], "replaces")
     return created_record(request, MESSAGES, create_outgoing(request.tx, workspace.id, [routed])[0])
+
+
+def delete_message(request: Request, *, uuid: str) -> Answer:
+    found = message_actions.find_waiting(request.tx, request.workspace.id, uuid)
+    if found is None:
+        raise RecordMissing
+    message_actions.take_back(request.tx, request.workspace.id, found[0], "uuid")
+    return no_content()
+
+
+def _find_replaced(request: Request, contact_id: int) -> tuple[int, Draft] | None:
+    """The message that the new one takes the place of."""
+    uuid: str | None = request.body.get("replaces")
+    if uuid is None:
+        return None
+    found = message_actions.find_waiting(request.tx, request.workspace.id, uuid)
+    if found is None or found[1].contact_id != contact_id:
+        raise NothingFound("replaces", uuid)
+    return found
 
 
 def act_on_messages(request: Request) -> Answer:

@@ -23,7 +23,7 @@ from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace, RecordMissing
 from persistence.media.store import note_former_owners
-from persistence.messages.outgoing import Draft, create_outgoing
+from persistence.messages.outgoing import CHOSEN, Draft, create_outgoing
 from persistence.messages.routes import Route, find_routes
 from persistence.messages.templated import FilledTemplate
 from persistence.sql.columns import NO_ID, is_uuid, read_id
@@ -51,6 +51,18 @@ TOO_OLD, PHONE_SILENT = "too_old", "phone_silent"
 UNSENT_FOR = timedelta(days=7)
 """Relayer protocol, life of an outgoing message: queued or errored ones fail after seven days, and those that a phone
 has (`wired`) if it has been silent for as long."""
+
+SURE = timedelta(seconds=10)
+"""A message that is due sooner may be on its way."""
+STOPPED = "stopped"
+EMPTIED: Mapping[str, Any] = {
+    "text": "",
+    "attachments": [],
+    "quick_replies": [],
+    "template": None,
+    "visibility": DELETED,
+}
+"""What deleted messages keep."""
 
 _TOO_LATE = case((message.c.status == WIRED, PHONE_SILENT), else_=TOO_OLD)
 
@@ -169,14 +181,7 @@ def delete_messages(
     theirs = _mine(workspace_id, chosen.ids)
     _hold(tx, workspace_id, chosen.ids)
     note_former_owners(tx, workspace_id, theirs)
-    emptied: dict[str, Any] = {
-        "text": "",
-        "attachments": [],
-        "quick_replies": [],
-        "template": None,
-        "visibility": DELETED,
-    }
-    change_messages(tx, workspace_id, chosen.ids, emptied, only=IS_LIVING)
+    change_messages(tx, workspace_id, chosen.ids, EMPTIED, only=IS_LIVING)
     return chosen.missing
 
 
@@ -236,6 +241,32 @@ def resend_messages(
     )
     change_messages(tx, workspace_id, [row.id for row in found], {"failed_reason": RESENT})
     return missing
+
+
+def find_waiting(tx: Transaction, workspace_id: int, uuid: str) -> tuple[int, Draft] | None:
+    """The id and the content of a message that perhaps waits for a chosen time; None if there is none."""
+    rows = message.c
+    if not is_uuid(uuid):
+        return None
+    columns = (rows.id, rows.contact_id, rows.text, rows.attachments, rows.quick_replies, rows.template)
+    mine = (rows.workspace_id == workspace_id) & (rows.uuid == uuid.lower())
+    row = tx.execute(select(*columns).where(mine, _NOT_DELETED)).first()
+    if row is None:
+        return None
+    filled = FilledTemplate.read(row.template, row.text)
+    return row.id, Draft(row.contact_id, row.text, tuple(row.attachments), tuple(row.quick_replies), filled=filled)
+
+
+def take_back(tx: Transaction, workspace_id: int, message_id: int, field: str) -> None:
+    """Takes back a message that waits for the time that somebody chose. Raises InvalidInput for any other, and for one
+    that is due so soon that it may be on its way.
+    """
+    rows = message.c
+    waits = (rows.status == QUEUED) & (rows.due_reason == CHOSEN) & (rows.due_on > tx.now + SURE)
+    if not hold_messages(tx, (rows.workspace_id == workspace_id) & (rows.id == message_id) & waits):
+        raise InvalidInput.on(field, "This message does not wait for its time any more.")
+    values = {"status": FAILED, "failed_reason": STOPPED, "due_on": None, "due_reason": None}
+    change_messages(tx, workspace_id, [message_id], {**values, **EMPTIED})
 
 
 def send_test(tx: Transaction, workspace_id: int, channel_uuid: str, urn: Urn, text: str) -> int:

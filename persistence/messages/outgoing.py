@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from datetime import datetime
+from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -70,7 +70,7 @@ class Draft(NamedTuple):
     """A message to create: its contact and content; `route` is given if it is decided already. `is_bulk` messages, for
     example of broadcasts, are sent after conversations if both wait. `automatic` says what made it (`circles`), None if
     a person did: the user `author_id`, if known. `template` is what it is made of where its channel has that template,
-    `filled` what it was made of.
+    `filled` what it was made of. `due_on` is when it is sent, if somebody chose a time.
     """
 
     contact_id: int
@@ -85,6 +85,7 @@ class Draft(NamedTuple):
     template: TemplateWish | None = None
     filled: FilledTemplate | None = None
     author_id: int | None = None
+    due_on: datetime | None = None
 
     @property
     def is_by_person(self) -> bool:
@@ -112,6 +113,10 @@ def may_go_out() -> ColumnElement[bool]:
     its = (contact.c.workspace_id == message.c.workspace_id) & (contact.c.id == message.c.contact_id)
     return select(is_reached).where(its).limit(literal_column("1")).correlate(message).scalar_subquery()
 
+
+CHOSEN = "chosen"
+"""Why a message waits: somebody sent it for a time."""
+LATEST = timedelta(days=30)
 
 WAITS = IS_UNSENT & message.c.status.in_((QUEUED, ERRORED))
 NO_DETAILS: Mapping[int, str] = MappingProxyType({})
@@ -249,7 +254,8 @@ def route_one(tx: Transaction, workspace_id: int, draft: Draft) -> Draft:
     """The message that somebody writes to one contact, with its route. Raises InvalidInput if its channel does not take
     it now."""
     route = find_routes(tx, workspace_id, [draft.contact_id]).get(draft.contact_id)
-    ((_, fitted),) = _fit(tx, workspace_id, [(draft, route)])
+    ((written, fitted),) = _fit(tx, workspace_id, [(draft, route)])
+    _check_time(tx, workspace_id, written, fitted)
     reason = None if fitted is None else fitted.failed_reason
     if reason == WINDOW_CLOSED:
         raise InvalidInput.across(
@@ -260,6 +266,21 @@ def route_one(tx: Transaction, workspace_id: int, draft: Draft) -> Draft:
             "template", "It is not approved for the channel of the contact, or has more variables than values."
         )
     return draft._replace(route=route)
+
+
+def _check_time(tx: Transaction, workspace_id: int, draft: Draft, route: Route | None) -> None:
+    """Raises InvalidInput if a message is for a time that is not ahead, too far, or at which its channel takes only
+    templates if nobody writes before.
+    """
+    if draft.due_on is None:
+        return
+    if not tx.now < draft.due_on <= tx.now + LATEST:
+        raise InvalidInput.on("send_on", "A time in the future, within 30 days, is required.")
+    if route is None or route.channel_id is None or draft.filled is not None:
+        return
+    until = read_window(tx, workspace_id, draft.contact_id, route.channel_id, route.channel_type).until
+    if until is not None and until < draft.due_on:
+        raise InvalidInput.on("send_on", "At that time the channel takes only a template, unless the contact writes.")
 
 
 def describe_route(tx: Transaction, workspace_id: int, contact_id: int) -> dict[str, Any]:
@@ -339,8 +360,8 @@ def _row(
         "is_fallback": route.is_fallback or None,
         "segments": segments,
         "cost": (segments or 0) * own.segment_cost,
-        "due_on": None,
-        "due_reason": None,
+        "due_on": draft.due_on,
+        "due_reason": None if draft.due_on is None else CHOSEN,
         "created_on": tx.now,
         "modified_on": tx.now,
     }

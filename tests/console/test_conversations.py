@@ -191,7 +191,35 @@ def test_an_agent_undoes_snoozes_and_moves_a_whole_conversation_back_by_keys(
     expect(first).to_have_class(re.compile("unread"))
     expect(first.locator(".snoozed-until")).to_have_attribute("title", re.compile("^Back from snooze"))
     arrives(page, clinic, "+250788000521", "third koala")
-    expect(page.locator(".conversation", has_text="third koala").locator(".snoozed-until")).to_have_count(0)
+    third = page.locator(".conversation", has_text="third koala")
+    expect(third.locator(".snoozed-until")).to_have_count(0)
+
+    third.click()
+    waiting = page.locator(".message.out", has_text="Wombats, too")
+
+    def send_later() -> None:
+        page.get_by_label("Write an answer").fill("Wombats, too")
+        page.get_by_role("button", name="Send later").click()
+        page.get_by_role("dialog").get_by_role("button", name="Send later").click()
+        expect(waiting).to_contain_text("Will be sent")
+
+    send_later()
+    clinic.phone.receive_sms("+250788000521", "and wombats?")
+    clinic.sync()
+    expect(page.get_by_text("The contact has written since")).to_be_visible()
+    assert not clinic.sends("Wombats, too")
+    assert findings(page, "an answer that waits") == []
+    waiting.get_by_role("button", name="Another time").click()
+    page.get_by_role("radio", name="Next week").check()
+    page.get_by_role("dialog").get_by_role("button", name="Send later").click()
+    expect(page.locator(".notice").last).to_have_text(re.compile("The answer will be sent"))
+    waiting.get_by_role("button", name="Do not send").click()
+    expect(waiting).to_have_count(0)
+    page.locator(".notice").last.get_by_role("button", name="Undo").click()
+    expect(waiting).to_contain_text("Will be sent")
+    with clinic.service.database.writing() as tx:
+        tx.execute(update(message).where(message.c.due_reason == "chosen").values(due_on=tx.now))
+    wait_until(lambda: clinic.sends("Wombats, too"), "the phone to be given the answer at its time")
 
 
 def test_what_is_done_with_several_that_are_chosen_by_mouse_or_keys_is_undone_and_done_with_all_that_match(

@@ -265,14 +265,15 @@ FIELDS: Mapping[str, Forms] = {
         "base_language before claim_code columns cost_per_segment country date_style days decimal_sign "
         "delivery_hour draft dry_run encoding end_former_secret events exclude_active extra folder is_on keywords "
         "language languages match message messages_per_second note number_format offset origins params phone query "
-        "quick_replies repeat repeat_times repeat_until requests_per_second restart_participants retry_delays_seconds "
-        "rotate_secret scheduled_on scheme second_phone sending_hours settings signature since state target_url "
-        "template_variables text timezone transliterate type unit unread url value value_type"
+        "quick_replies repeat repeat_times repeat_until replaces requests_per_second restart_participants "
+        "retry_delays_seconds rotate_secret scheduled_on scheme second_phone send_on sending_hours settings signature "
+        "since state target_url template_variables text timezone transliterate type unit unread until url value "
+        "value_type"
     ),
     NOTHING,
 )
 """Body fields by name, or by resource and name. A claim code belongs to a phone that no workspace has yet; a preview
-counts URNs, whether they belong to somebody or not."""
+counts URNs, whether they belong to somebody or not. What a message replaces must wait for its time."""
 
 ONE_OR_THE_OTHER = {
     "events.uuid": ("campaign_uuid",),

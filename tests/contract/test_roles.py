@@ -63,7 +63,7 @@ MAY = {
         ),
         "administrator editor agent": (
             "act_on_contact_job act_on_contacts act_on_conversations act_on_tickets attend_conversation "
-            "create_contact_job create_contact_note create_message list_contact_jobs "
+            "create_contact_job create_contact_note create_message delete_message list_contact_jobs "
             "create_ticket delete_contact_note delete_saved_reply read_contact_route upload_media write_contact "
             "write_saved_reply"
         ),

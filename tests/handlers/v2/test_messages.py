@@ -1,5 +1,8 @@
 """`/api/v2/messages.json` over HTTP."""
 
+from datetime import timedelta
+from typing import Any
+
 import pytest
 
 from persistence.database import Database
@@ -241,3 +244,51 @@ class TestCreateMessage:
         response = api.post(PATH, {"contact": amina, "text": "  "})
 
         assert (response.status_code, list(response.json())) == (400, ["non_field_errors"])
+
+
+def test_a_message_waits_for_the_time_that_somebody_chose_is_sent_at_another_or_at_once_and_taken_back(
+    api: Api, database: Database, workspace: Workspace, amina: str, clock: Any
+) -> None:
+    add_channel(database, workspace)
+    other, agent = make_contact(database, workspace, "+250788000222"), api.as_role("agent")
+    begin = clock.moment
+
+    def at(**ahead: int) -> str:
+        moment: str = (begin + timedelta(**ahead)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        return moment
+
+    def send(**body: Any) -> Any:
+        return agent.post(PATH, {"contact": amina, **body})
+
+    def kept() -> list[tuple[str, str | None, str | None]]:
+        found = api.results(PATH, contact=amina)
+        return [(each["text"], each["due_on"], each["due_reason"]) for each in reversed(found)]
+
+    first = send(text="Come at 9", quick_replies=[{"text": "Yes"}], send_on=at(hours=1)).json()
+    assert (first["status"], first["due_on"], first["due_reason"]) == ("queued", at(hours=1), "chosen")
+
+    second = send(replaces=first["uuid"], send_on=at(hours=2)).json()
+    assert kept() == [("Come at 9", at(hours=2), "chosen")]
+    assert second["quick_replies"] == [{"text": "Yes"}]
+
+    now = send(replaces=second["uuid"], text="Come now").json()
+    assert kept() == [("Come now", None, None)]
+
+    third = send(text="Good night", send_on=at(days=1)).json()
+    refused = [
+        send(replaces=first["uuid"]),
+        send(replaces=now["uuid"]),
+        send(replaces=UNKNOWN),
+        agent.post(PATH, {"contact": other, "replaces": third["uuid"]}),
+        send(text="Too late", send_on=at(hours=-1)),
+        send(text="Too far", send_on=at(days=31)),
+        agent.delete(PATH, uuid=now["uuid"]),
+    ]
+    assert [each.status_code for each in refused] == [400] * len(refused)
+    assert kept()[1:] == [("Good night", at(days=1), "chosen")]
+    assert agent.delete(PATH, uuid=third["uuid"]).status_code == 204
+    assert (len(kept()), agent.delete(PATH, uuid=third["uuid"]).status_code) == (1, 404)
+
+    fourth = send(text="At 8", send_on=at(hours=1)).json()
+    clock.advance(minutes=59, seconds=55)
+    assert agent.delete(PATH, uuid=fourth["uuid"]).status_code == 400
