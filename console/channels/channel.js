@@ -41,7 +41,7 @@ export function ChannelPage({ uuid }) {
         ${may("release_channel") && html`<button type="button" class="quiet" onClick=${() => askToRelease(channel)}><${Icon} name="trash" size=${16} /> ${t("channels.release")}</button>`}
       </header>
       <div class="two">
-        <div class="channel-facts"><ul><${Card} channel=${channel} /></ul>
+        <div class="channel-facts"><ul><${Card} channel=${channel} isOwn /></ul>
           ${may("list_channel_settings") && html`<${SettingsCard} uuid=${uuid} onChange=${load} />`}</div>
         <${HealthCard} uuid=${uuid} />
       </div>

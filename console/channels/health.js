@@ -33,7 +33,7 @@ export function HealthCard({ uuid }) {
     <div class="charts">
       ${health && html`<section class="card whole-row" aria-labelledby="health-title">
         <header><h2 id="health-title">${t("channels.health")}</h2></header>
-        <dl class="facts">
+        <dl class="facts in-columns">
           <div><dt>${t("channels.pending")}</dt><dd>${number(health.pending)}</dd></div>
           ${health.oldest_pending_on && html`<div><dt>${t("channels.oldest")}</dt><dd>${duration((Date.now() - Date.parse(health.oldest_pending_on)) / 1000)}</dd></div>`}
           <${Moment} title=${t("channels.last_sent")} time=${health.last_sent_on} />

@@ -48,8 +48,8 @@ function ChannelList() {
 /** What is wrong with a channel now. @param {import("../shared/contract.js").Listed<"channel_alarms">[]} alarms @param {string} uuid */
 const openOf = (alarms, uuid) => alarms.filter((each) => !each.closed_on && each.channel?.uuid === uuid).map(({ kind }) => kind);
 
-/** What is known of the state of a channel. @param {{channel: Channel, alarms?: string[]}} props */
-export function Card({ channel, alarms = [] }) {
+/** What is known of the state of a channel; on its own page without a link to it. @param {{channel: Channel, alarms?: string[], isOwn?: boolean}} props */
+export function Card({ channel, alarms = [], isOwn = false }) {
   const { types } = useTypes();
   const name = channelName(channel);
   const device = channel.device;
@@ -59,13 +59,13 @@ export function Card({ channel, alarms = [] }) {
     <li class="card channel">
       <header>
         <span class="empty-icon small"><${Icon} name="channel" size=${22} /></span>
-        <div><h2><a href=${link(["channels", channel.uuid])}><bdi>${name}</bdi></a></h2>${channel.address && channel.address !== name && html`<p><bdi>${channel.address}</bdi></p>`}</div>
+        <div><h2>${isOwn ? titleOf(types, channel.type) : html`<a href=${link(["channels", channel.uuid])}><bdi>${name}</bdi></a>`}</h2>${channel.address && channel.address !== name && html`<p><bdi>${channel.address}</bdi></p>`}</div>
         ${isSilent
           ? html`<${Badge} tone="bad">${t("channels.silent", { time: duration(silence) })}<//>`
           : !channel.refused_on && !channel.down_since && html`<${Badge} tone="good">${t("channels.alive")}<//>`}
       </header>
       <dl class="facts">
-        <div><dt>${t("channels.type")}</dt><dd>${titleOf(types, channel.type)}</dd></div>
+        ${!isOwn && html`<div><dt>${t("channels.type")}</dt><dd>${titleOf(types, channel.type)}</dd></div>`}
         ${alarms.length > 0 && html`<div><dt>${t("alarms.title")}</dt><dd>${alarms.map((kind) => html`<${Badge} key=${kind} tone="bad">${word("alarm_kind", kind)}<//> `)}</dd></div>`}
         ${channel.last_seen && html`<div><dt>${t("contact.last_seen")}</dt><dd><time title=${fullTime(channel.last_seen)}>${listTime(channel.last_seen)}</time></dd></div>`}
         ${device && html`<div><dt>${t("channels.device")}</dt><dd>${device.name}</dd></div>`}

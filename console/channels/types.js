@@ -60,9 +60,9 @@ export const helpOf = ({ name, type, preset }) => sentence(word("channel_help", 
 /** What a setting of a type, or a field of a preset, is for. @param {string} owner the name of the type or preset @param {{name: string, help: string}} setting */
 export const settingHelp = (owner, { name, help }) => sentence(word("setting_help", `${owner}.${name}`, help));
 
-/** The title of a type by its name; the name while nothing is known. @param {Types | null} found @param {string} name @param {string | null} [preset] */
+/** The title of a type by its name; a dash until the types are known. @param {Types | null} found @param {string} name @param {string | null} [preset] */
 export const titleOf = (found, name, preset) =>
-  found?.presets.find((each) => each.preset === preset)?.title ?? found?.types.find((each) => each.type === name)?.title ?? name;
+  found?.presets.find((each) => each.preset === preset)?.title ?? found?.types.find((each) => each.type === name)?.title ?? (found ? name : "–");
 
 /** With a capital letter, as the API's help texts have none. @param {string} text */
 export const sentence = (text) => text.charAt(0).toLocaleUpperCase(language.value) + text.slice(1);

@@ -62,19 +62,23 @@ function Line({ event }) {
     <div class="grows">
       <p><span class="faint">${word("resource", event.resource)}</span> <strong>${record.uuid ? html`<button type="button" class="link" onClick=${filter}>${name}</button>` : name}</strong></p>
       ${changes && html`<ul class="changes">${Object.entries(changes).map(([field, [former, present]]) => html`<li key=${field}>
-        <span class="faint">${field.replaceAll("_", " ")}:</span>
-        ${event.action === "changed" && html` <s><bdi>${shown(former)}</bdi></s> <${Icon} name="forward" size=${12} />`} <bdi>${shown(event.action === "deleted" ? former : present)}</bdi></li>`)}</ul>`}
+        <span class="faint">${word("audit_field", field)}:</span>
+        ${event.action === "changed" && html` <s><bdi>${shown(field, former)}</bdi></s> <${Icon} name="forward" size=${12} />`} <bdi>${shown(field, event.action === "deleted" ? former : present)}</bdi></li>`)}</ul>`}
     </div>
     <p class="who-when"><span>${actor(event)}</span> <time class="faint" dateTime=${event.created_on} title=${fullTime(event.created_on)}>${shortTime(event.created_on)}</time></p>
   </li>`;
 }
 
-/** @param {unknown} value */
-function shown(value) {
+/** What the values of a field are called. @type {Record<string, string>} */
+const FAMILIES = { method: "session_method", role: "role" };
+
+/** @param {string} field @param {unknown} value */
+function shown(field, value) {
   if (value === null || value === undefined || value === "") return "–";
   if (value === "hidden") return t("settings.hidden");
   if (Array.isArray(value)) return value.join(", ");
   if (typeof value === "object") return JSON.stringify(value);
+  if (FAMILIES[field]) return word(FAMILIES[field], String(value));
   return TIME.test(String(value)) ? shortTime(String(value)) : String(value);
 }
 

@@ -12,5 +12,12 @@ export function explain(error) {
   if (error.status === 404) return t("error.gone");
   if (error.status === 429) return t("error.too_many");
   if (error.status >= 500) return t("error.service");
-  return error.message || t("error.page");
+  return saidOf(error.message) || t("error.page");
+}
+
+/** Without the API's names of what people typed or followed. @param {string} text */
+function saidOf(text) {
+  if (text.startsWith("Parameter uuid ")) return t("error.gone");
+  const said = text.replace(/^Parameter [a-z_]+: /, "");
+  return said.charAt(0).toUpperCase() + said.slice(1);
 }

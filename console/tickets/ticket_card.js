@@ -54,6 +54,7 @@ export function TicketCard({ ticket, topics, canReopen, onDone }) {
       ${may("act_on_tickets")
         ? html`
             <select aria-label=${t("tickets.topic")} onChange=${(/** @type {any} */ event) => choose(event.target, (topic) => ({ action: "change_topic", topic }), t("ticket.topic_changed"), topicOf)}>
+              ${!topics.some(({ uuid }) => uuid === topicOf(ticket)) && html`<option value=${topicOf(ticket)} selected>${ticket.topic?.name}</option>`}
               ${topics.map(({ uuid, name }) => html`<option key=${uuid} value=${uuid} selected=${uuid === topicOf(ticket)}>${name}</option>`)}
             </select>
             <select aria-label=${t("tickets.assignee")} onChange=${(/** @type {any} */ event) => choose(event.target, assign, t("ticket.is_assigned"), assigneeOf)}>
