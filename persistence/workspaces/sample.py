@@ -28,6 +28,7 @@ from persistence.messages.incoming import note_stored
 from persistence.relayers.reports import PHONE_FAILED
 from persistence.resthooks import ensure_resthook
 from persistence.sql.columns import new_uuid, time_text
+from persistence.stamps import TAKEN, WROTE, changes_of
 from persistence.tables.accounts import user
 from persistence.tables.campaigns import campaign
 from persistence.tables.channels import channel
@@ -149,18 +150,25 @@ def fill_team(tx: Transaction, workspace: Workspace) -> None:
         add_member(tx, workspace.id, f"{first.lower()}@example.org", "agent", first_name=first, last_name=last).id
         for first, last in COLLEAGUES
     ]
-    answers = select(message.c.id, message.c.contact_id).where(
+    counted = changes_of(tx, workspace.id).counted
+    answers = select(message.c.id, message.c.contact_id, message.c.created_on).where(
         message.c.workspace_id == workspace.id, message.c.direction == OUTGOING
     )
-    shared = {
-        message_id: {"author_id": people[contact_id % len(people)]}
-        for message_id, contact_id in tx.execute(answers.order_by(message.c.id)).tuples()
-    }
+    shared = {}
+    for message_id, contact_id, written_on in tx.execute(answers.order_by(message.c.id)).tuples():
+        author_id = people[contact_id % len(people)]
+        shared[message_id] = {"author_id": author_id}
+        counted[WROTE, written_on.date(), author_id] += 1
     change_each_message(tx, workspace.id, shared)
-    assigned = select(ticket.c.id).where(ticket.c.workspace_id == workspace.id, ticket.c.assignee_id.is_not(None))
-    for ticket_id in tx.execute(assigned.order_by(ticket.c.id)).scalars().all():
+    assigned = select(ticket.c.id, ticket.c.assignee_id, ticket.c.opened_on).where(
+        ticket.c.workspace_id == workspace.id, ticket.c.assignee_id.is_not(None)
+    )
+    for ticket_id, former_id, opened_on in tx.execute(assigned.order_by(ticket.c.id)).tuples().all():
+        assignee_id = chance.choice(people)
         mine = (ticket.c.workspace_id == workspace.id) & (ticket.c.id == ticket_id)
-        tx.execute(update(ticket).where(mine).values(assignee_id=chance.choice(people)))
+        tx.execute(update(ticket).where(mine).values(assignee_id=assignee_id))
+        counted[TAKEN, tx.now.date(), former_id or 0] -= 1
+        counted[TAKEN, opened_on.date(), assignee_id] += 1
 
 
 def _make_contacts(
