@@ -46,6 +46,7 @@ MORE = {
     **{f"settings-{name}": f"settings/{name}" for name in ("users", "audit", "tokens", "account")},
 }
 """Pages that are not in the navigation."""
+ON_A_PHONE = {"overview": "overview", "contacts": "contacts", "flows": "flows", "users": "settings/users"}
 BROADCASTS = (
     ("Expecting mothers", "The vaccination team comes to Nyamata on Tuesday at 9. Bring your card, please."),
     ("Health workers", "New forms for home visits lie at the reception."),
@@ -101,6 +102,7 @@ def take_pictures(browser: Browser, clinic: Clinic) -> int:
             page.locator(".conversation, .who").nth(1).click()
             expect(page.locator(".bubble, .history-line").first).to_be_visible()
             expect(page.locator(".spinner")).to_have_count(0)
+        expect(page.get_by_text("Android phone")).to_be_visible() if name == "channels" else None
         written.append(_write(page, name))
     for name, place in MORE.items():
         open_page(page, clinic, place)
@@ -134,7 +136,25 @@ def take_pictures(browser: Browser, clinic: Clinic) -> int:
         expect(page.locator(".bubble").first).to_be_visible()
         written.append(_write(page, title))
         page.context.close()
-    return len(written) + take_channels(browser, clinic)
+    return len(written) + take_small(browser, clinic) + take_channels(browser, clinic)
+
+
+def take_small(browser: Browser, clinic: Clinic) -> int:
+    """Write the pictures of pages on a small phone, and of a form with choosers; returns how many."""
+    page = browser.new_page(**LIGHT)
+    page.goto(clinic.service.url)
+    sign_in(page, clinic)
+    open_page(page, clinic, "settings")
+    page.get_by_role("button", name="Edit").first.click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    _write(page, "settings-workspace")
+    page.keyboard.press("Escape")
+    page.set_viewport_size({"width": 360, "height": 740})
+    for name, place in ON_A_PHONE.items():
+        open_page(page, clinic, place)
+        _write(page, f"phone-{name}")
+    page.context.close()
+    return 1 + len(ON_A_PHONE)
 
 
 def begin_life(clinic: Clinic) -> None:
