@@ -229,7 +229,6 @@ def test_a_phone_without_a_name_is_called_by_what_is_known_of_it_and_gets_one(so
     form.get_by_label("Name").fill("Front desk")
     form.get_by_role("button", name="Save").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Front desk")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Front desk")
 
 
 def test_a_phone_is_claimed_by_the_code_as_its_screen_shows_it(somebody, clinic):
