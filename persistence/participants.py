@@ -3,8 +3,9 @@ note and has not looked since; and who has a flow open in the editor. There is n
 they look at and for what waits for them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import timedelta
+from itertools import product
 
 from sqlalchemy import Column, case, delete, select, update
 
@@ -111,13 +112,16 @@ def _say(
     tx.execute(added.on_conflict_do_update(index_elements=key, set_={**values, **seen}))
 
 
-def mention(tx: Transaction, workspace_id: int, contact_id: int, user_ids: Sequence[int]) -> None:
-    """Users are named in a note on a contact."""
+def mention(tx: Transaction, workspace_id: int, contact_ids: Collection[int], user_ids: Sequence[int]) -> None:
+    """Users are named in a note on each of these contacts."""
     if not user_ids:
         return
     values = {"mentioned_on": tx.now, "modified_on": stamped(tx, participant, workspace_id)}
-    made = {"workspace_id": workspace_id, "contact_id": contact_id, "state": GONE, "seen_on": tx.now}
-    added = tx.upsert(participant).values([{**made, **values, "user_id": user_id} for user_id in sorted(user_ids)])
+    made = {"workspace_id": workspace_id, "state": GONE, "seen_on": tx.now}
+    pairs = product(sorted(set(contact_ids)), sorted(user_ids))
+    added = tx.upsert(participant).values(
+        [{**made, **values, "contact_id": contact_id, "user_id": user_id} for contact_id, user_id in pairs]
+    )
     key = (rows.workspace_id, rows.contact_id, rows.user_id)
     tx.execute(added.on_conflict_do_update(index_elements=key, set_=values))
 

@@ -1,5 +1,6 @@
 /** A ticket and what can be done with it, beside its conversation. */
 
+import { MentionInput, mentionsIn, useColleagues } from "../contacts/mention_input.js";
 import { FormDialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
 import { attempt } from "../parts/notices.js";
@@ -26,6 +27,7 @@ export function TicketCard({ ticket, topics, canReopen, onDone }) {
   const users = useAll("users").filter(({ role }) => role !== "viewer" && role !== "surveyor");
   // Who left the workspace or has another role now is in no list, and still has the ticket.
   const isListed = users.some(({ email }) => email === assigneeOf(ticket));
+  const colleagues = useColleagues(noting);
   const tickets = [ticket.uuid];
   const present = useRef(ticket);
   present.current = ticket;
@@ -42,7 +44,8 @@ export function TicketCard({ ticket, topics, canReopen, onDone }) {
   const mine = account.value?.user.email ?? "";
   const isOpen = ticket.status === "open";
   const note = async (/** @type {FormData} */ data) => {
-    await post("ticket_actions", { tickets, action: "add_note", note: String(data.get("note")) });
+    const text = String(data.get("note"));
+    await post("ticket_actions", { tickets, action: "add_note", note: text, ...mentionsIn(text, colleagues) });
     onDone();
   };
   const seconds = ticket.closed_on ? (Date.parse(ticket.closed_on) - Date.parse(ticket.opened_on)) / 1000 : 0;
@@ -69,7 +72,7 @@ export function TicketCard({ ticket, topics, canReopen, onDone }) {
         : html`<span>${ticket.topic.name}</span><span>${ticket.assignee ? nameOf(ticket.assignee) : t("tickets.nobody")}</span>`}
       ${noting &&
       html`<${FormDialog} title=${t("tickets.note")} submit=${t("act.save")} draft=${`ticket.note.${ticket.uuid}`} onSubmit=${note} onClose=${() => setNoting(false)}>
-        <${Field} label=${t("tickets.note_text")} id="note"><textarea id="note" name="note" rows="4" required maxlength="10000"></textarea><//>
+        <${Field} label=${t("tickets.note_text")} id="note"><${MentionInput} as="textarea" id="note" name="note" rows="4" list=${`colleagues-${ticket.uuid}`} colleagues=${colleagues} /><//>
       <//>`}
     </div>
   `;

@@ -239,7 +239,7 @@ def create_contact_note(request: Request) -> Answer:
     (contact_id,) = find_contacts(request.tx, workspace, [request.body["contact"]], field="contact")
     mentioned = find_mentioned(request.tx, workspace.id, request.body.get("mentions") or [])
     note_id = write_note(request.tx, workspace.id, contact_id, request.credentials.user_id, request.body["text"])
-    mention(request.tx, workspace.id, contact_id, mentioned)
+    mention(request.tx, workspace.id, [contact_id], mentioned)
     return created_record(request, CONTACT_NOTES, note_id)
 
 

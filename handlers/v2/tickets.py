@@ -4,6 +4,7 @@ from handlers.answers import Answer, ListAnswer, as_json, created_record, no_con
 from handlers.request import Request
 from persistence.contacts.owners import find_contacts
 from persistence.errors import InvalidInput
+from persistence.participants import find_mentioned, mention
 from persistence.sql.names import must_exist
 from persistence.tickets import actions as ticket_actions
 from persistence.tickets.actions import ChosenTicket, NewTicket, open_ticket
@@ -50,7 +51,11 @@ def _add_note(request: Request, chosen: list[ChosenTicket]) -> list[str]:
     note: str = request.body.get("note") or ""
     if not note:
         raise InvalidInput.across('The action "add_note" needs a note.')
-    return ticket_actions.add_note(request.tx, request.workspace.id, chosen, note, request.credentials.user_id)
+    tx, workspace_id = request.tx, request.workspace.id
+    mentioned = find_mentioned(tx, workspace_id, request.body.get("mentions") or [])
+    unchanged = ticket_actions.add_note(tx, workspace_id, chosen, note, request.credentials.user_id)
+    mention(tx, workspace_id, {each.contact_id for each in chosen}, mentioned)
+    return unchanged
 
 
 def _change_topic(request: Request, chosen: list[ChosenTicket]) -> list[str]:

@@ -634,6 +634,7 @@ def test_beside_a_conversation_a_contact_is_named_a_ticket_taken_and_a_note_writ
 def test_two_people_in_one_conversation_see_each_other_and_who_is_named_in_a_note_is_told(
     somebody: BrowserContext, somebody_else: BrowserContext, clinic: Clinic
 ) -> None:
+    """Who takes a message off the unread takes it off everybody's, and a note appears by itself."""
     contact = clinic.service.post(CONTACTS, {"name": "Seen By Two", "urns": ["tel:+250788000962"]})["uuid"]
     page = sign_in(somebody, clinic, "editor", place=f"inbox/{contact}")
     other = sign_in(somebody_else, clinic, "agent", place=f"inbox/{contact}")
@@ -660,3 +661,28 @@ def test_two_people_in_one_conversation_see_each_other_and_who_is_named_in_a_not
     other.get_by_role("region", name="You are mentioned").get_by_role("link", name="Seen By Two").click()
     expect(other.locator(".panel-notes")).to_contain_text("Ask @Joel Agent")
     expect(told).to_have_count(0)
+
+    for each in (page, other):
+        open_page(each, clinic, "contacts")
+    unread = page.locator(".navigation li", has_text="Inbox").locator(".count > [aria-hidden]")
+    before = len(clinic.service.get("/api/v2/conversations.json", unread=True)["results"])
+    clinic.phone.receive_sms("+250788000962", "Anybody there?")
+    clinic.sync()
+    expect(unread).to_have_text(str(before + 1))
+    open_page(other, clinic, "inbox", contact)
+    expect(unread).to_have_text(str(before) if before else [])
+
+    open_page(page, clinic, "inbox", contact)
+    expect(page.locator(".message.in")).to_contain_text("Anybody there?")
+    other.get_by_label("Write a note").fill("Is called back")
+    other.get_by_label("Write a note").press("Enter")
+    expect(page.locator(".panel-notes")).to_contain_text("Is called back")
+    other.get_by_role("button", name="Open a ticket").click()
+    other.get_by_role("dialog").get_by_role("button", name="Open a ticket").click()
+    other.locator(".ticket-card").get_by_role("button", name="Note").click()
+    other.get_by_label("A note that only your team sees").press_sequentially("For @joel ed")
+    other.get_by_role("listbox", name="Colleagues").get_by_role("option", name="Joel Editor").click()
+    expect(other.get_by_label("A note that only your team sees")).to_have_value("For @Joel Editor ")
+    open_page(page, clinic, "contacts")
+    other.get_by_role("dialog").get_by_role("button", name="Save").click()
+    expect(page.locator(".navigation .count", has_text="@1")).to_have_count(1)

@@ -77,6 +77,11 @@ def test_a_colleague_who_is_named_in_a_note_is_told_until_they_look(api: Api, am
     agent.post(PATH, {"contact": amina, "state": "here"})
     assert states(agent, **waiting) == []
 
+    ticket = api.post("/api/v2/tickets.json", {"contact": amina}).json()["uuid"]
+    on_ticket = {"tickets": [ticket], "action": "add_note", "note": "@Joel again", "mentions": note["mentions"]}
+    assert api.post("/api/v2/ticket_actions.json", on_ticket).status_code == 204
+    assert states(agent, **waiting) == [("Amina", "here")]
+
 
 def test_only_colleagues_who_answer_can_be_named_and_nothing_is_noted_otherwise(api: Api, amina: str) -> None:
     for email in ("nobody@example.org", email_of(api.as_role("viewer"))):
