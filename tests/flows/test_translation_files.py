@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flows import translation_files
 from flows.definition import DefinitionError, load
 from flows.translation_files import (
     MOST_CHARACTERS,
@@ -142,3 +143,19 @@ def test_files_of_other_programs_are_read() -> None:
 def test_what_is_no_such_file_is_refused(content: str, sentence: str) -> None:
     with pytest.raises(TranslationFileError, match=sentence):
         read_po(content)
+
+
+def test_a_file_has_a_number_of_texts_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(translation_files, "MOST_ROWS", 2)
+    entry = 'msgctxt "a/text/0"\nmsgid "x"\nmsgstr "y"\n\n'
+
+    assert len(read_po(entry * 2)) == 2
+    with pytest.raises(TranslationFileError, match="at most 2 texts"):
+        read_po(entry * 3)
+
+
+def test_of_several_translations_of_a_text_the_last_counts() -> None:
+    row = rows_of(No="Non")[2]
+
+    changes = compare(FLOW, "fra", [row, row._replace(translation="Nenni")])
+    assert [each.row.translation for each in changes] == ["Nenni"]
