@@ -1,5 +1,6 @@
 """What people do on every page of the console, and what is checked on each."""
 
+import base64
 from typing import Any
 
 from playwright.sync_api import BrowserContext, Page, Route, ViewportSize, expect
@@ -41,6 +42,10 @@ WALK = """(isWhole) => {
     window.walk = walk;
     // A date is a field for each of its parts.
     return wanted.length + 7 * wanted.filter(({type}) => ["date", "datetime-local"].includes(type)).length;
+}"""
+FONT = """async (encoded) => {
+    const bytes = Uint8Array.from(atob(encoded), (sign) => sign.charCodeAt(0));
+    document.fonts.add(await new FontFace("Noto Sans Arabic", bytes, {weight: "100 900"}).load());
 }"""
 LEFT = "() => window.walk.left.size"
 WALKED = """() => {
@@ -106,6 +111,23 @@ class HeldBack:
         self._is_over = True
         for route in self._waiting:
             route.continue_()
+
+
+def draw_arabic(page: Page) -> None:
+    """Gives the page a font with Arabic letters, which the browser of the tests has none of, until it is reloaded."""
+    folder = installed() / "@fontsource-variable" / "noto-sans-arabic" / "files"
+    font = (folder / "noto-sans-arabic-arabic-wght-normal.woff2").read_bytes()
+    page.evaluate(FONT, base64.b64encode(font).decode())
+
+
+def fonts_of(page: Page, selector: str) -> set[str]:
+    """The families with whose letters the browser draws the first such element."""
+    session = page.context.new_cdp_session(page)
+    for domain in ("DOM", "CSS"):
+        session.send(f"{domain}.enable")
+    root = session.send("DOM.getDocument")["root"]["nodeId"]
+    node = session.send("DOM.querySelector", {"nodeId": root, "selector": selector})["nodeId"]
+    return {font["familyName"] for font in session.send("CSS.getPlatformFontsForNode", {"nodeId": node})["fonts"]}
 
 
 def count_bytes(page: Page) -> list[int]:

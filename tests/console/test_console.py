@@ -10,7 +10,7 @@ from persistence.accounts.sign_ins import end_other_sign_ins
 from persistence.users import find_member
 from testbed.running import wait_until
 from tests.console.clinic import PASSWORD, Clinic
-from tests.console.pages import NARROW, WIDE, count_bytes, findings, open_page, refused, sign_in
+from tests.console.pages import NARROW, WIDE, count_bytes, draw_arabic, findings, fonts_of, open_page, refused, sign_in
 from tests.thinned import EVERY_CASE
 
 CALLER = "+250788000111"
@@ -283,6 +283,8 @@ def test_a_person_reads_the_console_in_their_language_from_right_to_left(somebod
     expect(page.get_by_role("link", name="جهات الاتصال")).to_be_visible()
     page.reload()
     expect(page.get_by_role("link", name="جهات الاتصال")).to_be_visible()
+    draw_arabic(page)
+    assert "Noto Sans Arabic" in str(fonts_of(page, "main h1"))
     found = []
     for name in PAGES:
         page.set_viewport_size(WIDE)

@@ -22,6 +22,7 @@ from testbed.gateways import add_gateway, queue_messages
 from testbed.running import wait_until
 from tests.browser.chromium import find_chromium
 from tests.console.clinic import PASSWORD, Clinic, running_clinic
+from tests.console.pages import draw_arabic
 from tests.console.programme import add_manager, make_programme
 from tests.console.registration import draw_registration, try_registration
 from tests.worker.receivers import Reply, receiving
@@ -140,7 +141,7 @@ def take_pictures(browser: Browser, clinic: Clinic) -> int:
 
 
 def take_small(browser: Browser, clinic: Clinic) -> int:
-    """Write the pictures of pages on a small phone, and of a form with choosers; returns how many."""
+    """Write the pictures of pages on a small phone, of choosers, and of the inbox in Arabic; returns how many."""
     page = browser.new_page(**LIGHT)
     page.goto(clinic.service.url)
     sign_in(page, clinic)
@@ -153,8 +154,16 @@ def take_small(browser: Browser, clinic: Clinic) -> int:
     for name, place in ON_A_PHONE.items():
         open_page(page, clinic, place)
         _write(page, f"phone-{name}")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.get_by_role("button", name="You and your language").click()
+    page.get_by_role("menuitemradio", name="العربية").click()
+    page.goto(f"{clinic.service.url}/#/inbox?folder=inbox")
+    draw_arabic(page)
+    page.locator(".conversation").nth(1).click()
+    expect(page.locator(".bubble").first).to_be_visible()
+    _write(page, "inbox-arabic")
     page.context.close()
-    return 1 + len(ON_A_PHONE)
+    return 2 + len(ON_A_PHONE)
 
 
 def begin_life(clinic: Clinic) -> None:
