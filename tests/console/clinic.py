@@ -12,6 +12,7 @@ import requests
 
 from persistence.accounts.accounts import set_password
 from persistence.accounts.passwords import Passwords
+from persistence.accounts.sign_ins import BY_PASSWORD, Browser, create_sign_in
 from persistence.fields import create_field
 from persistence.relayers.relayers import claim_phone
 from persistence.users import add_member, find_member
@@ -20,6 +21,7 @@ from relayboard.commands.demo import begin_work, fill_workspace
 from relayboard.phone.phone import Phone, PhoneState
 from relayboard.phone.wire import HttpTransport
 from testbed.running import RunningService, forked_service
+from testbed.tokens import SECRET_KEY
 
 PASSWORD = "a long sentence is best"
 ROLES = ("administrator", "editor", "viewer", "agent")
@@ -37,6 +39,13 @@ class Clinic:
 
     def email(self, role: str) -> str:
         return f"{role}@example.org"
+
+    def signed_in(self, role: str) -> str:
+        """The secret of a new sign-in: to type a password and check it would take longer than much that is tested."""
+        with self.service.database.writing() as tx:
+            user_id = find_member(tx, self.service.workspace.id, self.email(role))
+            assert user_id is not None
+            return create_sign_in(tx, user_id, BY_PASSWORD, Browser("127.0.0.1", "Chrome/140.0"), SECRET_KEY)[1]
 
     def sends(self, text: str) -> bool:
         """Whether the phone has got this text and sends it now."""

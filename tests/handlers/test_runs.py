@@ -39,6 +39,7 @@ VALUE = {
 }
 NEXT = "4d5f4a0e-2f0b-4a4e-b1f3-2a1b6e9d8c78"
 WAITED = (NODE, NEXT)
+ADDRESS = {"urn": "tel:+254722000111", "urn_display": "0722 000111"}
 STEP = {"node": NODE, "time": EARLIER}
 
 
@@ -66,7 +67,6 @@ class TestShownRun:
     ) -> None:
         first, second = VALUE, VALUE | {"name": "Age", "value": "12", "time": LATER, "input": "I am 12"}
         path = [STEP, {"node": NEXT, "time": LATER}]
-        end, limit = moment("2026-03-02T09:00:00+00:00"), moment("2026-03-02T08:59:00+00:00")
         start_id = add_start(database, workspace, registration, [amina])
         run_id = add_run(
             database,
@@ -84,8 +84,8 @@ class TestShownRun:
             ],
             created_on=moment("2026-03-02T08:09:00+00:00"),
             modified_on=moment("2026-03-02T10:00:00+00:00"),
-            expires_on=limit,
-            exited_on=end,
+            expires_on=moment("2026-03-02T08:59:00+00:00"),
+            exited_on=moment("2026-03-02T09:00:00+00:00"),
         )
         flow_uuid, contact_uuid = uuid_of(database, flow, registration), uuid_of(database, contact, amina)
         times = {"created_on": "2026-03-02T08:09:00.000000Z", "modified_on": "2026-03-02T10:00:00.000000Z"}
@@ -113,12 +113,7 @@ class TestShownRun:
             "uuid": uuid_of(database, flow_run, run_id),
             "id": run_id,
             "flow": {"uuid": flow_uuid, "name": "Registration"},
-            "contact": {
-                "uuid": contact_uuid,
-                "name": "Amina",
-                "urn": "tel:+254722000111",
-                "urn_display": "0722 000111",
-            },
+            "contact": {"uuid": contact_uuid, "name": "Amina"} | ADDRESS,
             "start": {"uuid": uuid_of(database, flow_start, start_id)},
             "responded": True,
             "path": path,
