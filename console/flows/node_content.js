@@ -73,10 +73,12 @@ export const exitNames = ({ exits, router }) =>
 /** The query for contacts who wait at a node. @param {string} node */
 export const whoWaitsAt = (node) => `waits_at = "${node}"`;
 
-/** @param {{node: string, counts: Counts}} props */
-export function CountBadges({ node, counts }) {
+/** With a flow the badge leads to those who wait; by the keyboard the panel of the node does. @param {{flow?: string, node: string, counts: Counts}} props */
+export function CountBadges({ flow = "", node, counts }) {
   const [waiting, left] = [counts.waiting.get(node) ?? 0, counts.left.get(node) ?? 0];
-  return html`${waiting > 0 && html`<span class="badge warn">${t("flows.wait_here", { count: number(waiting) })}</span>`}
+  const text = t("flows.wait_here", { count: number(waiting) });
+  const who = flow && may("list_runs") ? html`<a class="badge warn" tabindex="-1" draggable=${false} title=${t("flows.who_waits")} href=${link(["flows", flow, "runs"], { node })}>${text}</a>` : html`<span class="badge warn">${text}</span>`;
+  return html`${waiting > 0 && who}
     ${left > 0 && html`<span class="badge bad">${t("flows.left_here", { count: number(left) })}</span>`}`;
 }
 

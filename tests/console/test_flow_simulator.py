@@ -194,6 +194,10 @@ def test_a_registration_is_drawn_from_nothing_tried_published_and_talked_with(
         for text, reply in (("Enroll", QUESTION), ("200", AGAIN)):
             clinic.phone.receive_sms(number, text)
             wait_until(lambda reply=reply: clinic.sends(reply), reply)  # type: ignore[misc]
+        page.get_by_role("button", name="More to do with steps").click()
+        page.get_by_role("menuitemcheckbox", name="Live numbers").click()
+        waits = page.locator(".flow-node >> nth=1").get_by_role("link", name="waiting: 1")
+        expect(waits).to_have_attribute("href", re.compile(f"flows/{flow}/runs"))
         clinic.phone.receive_sms(number, "34")
         clinic.sync()
         wait_until(lambda: [run["exit_type"] for run in service.get(RUNS, flow=flow)["results"]] == ["completed"], "34")
@@ -203,8 +207,6 @@ def test_a_registration_is_drawn_from_nothing_tried_published_and_talked_with(
     assert float(person["fields"]["age"]) == 34
     (ticket,) = service.get("/api/v2/tickets.json", contact=person["uuid"])["results"]
     assert ticket["status"] == "open"
-    page.get_by_role("button", name="More to do with steps").click()
-    page.get_by_role("menuitemcheckbox", name="Live numbers").click()
     # The word that starts the flow is no answer.
     expect(page.locator(".flow-node >> nth=1").locator(".exits strong")).to_have_text(["1", "1"])
     guide = ROOT / "docs" / "flow-editor.md"

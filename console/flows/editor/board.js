@@ -267,7 +267,7 @@ function Nodes({ definition, boxes, seen, isBare, selection, entered, found, pat
       atExit=${(/** @type {string} */ exit) => html`<i class="port" data-exit=${exit} title=${t("flow_editor.drag_exit")}></i>${figures && html`<strong>${number(figures.exits.get(exit) ?? 0)}</strong>`}`}>
       ${(at === 0 || wrong > 0 || figures) && html`<p class="node-counts">${at === 0 && html`<span class="badge calm">${t("flow_editor.entry")}</span>`}
         ${wrong > 0 && html`<span class="badge bad"><${Icon} name="failed" size=${12} /> ${t("flow_editor.issues_here", { count: number(wrong) })}</span>`}
-        ${figures && html`<${CountBadges} node=${node.uuid} counts=${figures} />`}</p>`}<//>`);
+        ${figures && html`<${CountBadges} flow=${String(definition.uuid)} node=${node.uuid} counts=${figures} />`}</p>`}<//>`);
   const drawn = definition.nodes.map((node, at) => {
     const box = /** @type {Box} */ (boxes.get(node.uuid));
     if (seen && !chosen.has(node.uuid) && node.uuid !== entered && !overlap(seen, box)) return null;

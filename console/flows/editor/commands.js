@@ -78,7 +78,7 @@ export function commandsFor({ definition, boxes, selection, workspace, edit }) {
       if (!clip) return false;
       const { left, top } = at ?? below();
       const { width, height } = spanOf(clip);
-      const made = pasted(definition, clip, freePlace(boxes, { left: left - (at ? WIDTH / 2 : 0), top }, height, width));
+      const made = pasted(definition, clip, freePlace(boxes, { left: left - (at ? width / 2 : 0), top }, height, width));
       edit("flow_change.paste", made.definition, { selection: made.nodes, isShown: true });
       const missing = missingFrom(clip, workspace);
       const told = [t("flow_editor.pasted", { count: number(made.nodes.length) })];
