@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, Page, Response, Route, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Response, Route, expect
 
 from tests.console.clinic import Clinic
 from tests.console.pages import WIDE, open_page, sign_in
@@ -70,6 +70,7 @@ def test_a_flow_is_drawn_by_mouse_and_by_keyboard_and_every_change_is_kept_and_u
     page.keyboard.press("ArrowUp")
     expect(page.locator(".node-opener >> nth=1")).to_be_focused()
     on_every_screen(page, "the editor of flows")
+
     expect(page.get_by_text("Saved as a draft")).to_be_visible()
     page.reload()
     expect(nodes).to_have_count(3)
@@ -88,19 +89,7 @@ def test_a_flow_is_drawn_by_mouse_and_by_keyboard_and_every_change_is_kept_and_u
         page.keyboard.press("Control+z")
     expect(page.get_by_text("All is published.")).to_be_visible()
     expect(nodes).to_have_count(3)
-    move_and_delete_note(page)
 
-    page.route("**/api/v2/flow_revisions.json*", lose_the_first_answer)
-    with page.expect_event("requestfailed"):
-        page.keyboard.press("Control+Shift+z")
-    page.unroute("**/api/v2/flow_revisions.json*")
-    page.keyboard.press("Control+Shift+z")
-    expect(page.get_by_text("Saved as a draft")).to_be_visible()
-    expect(page.get_by_role("dialog")).to_have_count(0)
-
-
-def move_and_delete_note(page: Page) -> None:
-    """With live numbers beside it; all is undone at the end."""
     more = page.get_by_role("button", name="More to do with steps")
     more.click()
     page.get_by_role("menuitem", name="New note").click()
@@ -116,13 +105,21 @@ def move_and_delete_note(page: Page) -> None:
     page.get_by_role("menuitemcheckbox", name="Live numbers").click()
     expect(page.locator(".exits strong").first).to_have_text("0")
     on_every_screen(page, "notes and numbers")
-    note.get_by_role("button").press("Enter")
+    note.get_by_role("button").click()
     page.get_by_role("button", name="Delete the note").click()
     expect(note).to_have_count(0)
     for _ in range(3):
         page.keyboard.press("Control+z")
     expect(note).to_have_count(0)
     expect(page.get_by_text("All is published.")).to_be_visible()
+
+    page.route("**/api/v2/flow_revisions.json*", lose_the_first_answer)
+    with page.expect_event("requestfailed"):
+        page.keyboard.press("Control+Shift+z")
+    page.unroute("**/api/v2/flow_revisions.json*")
+    page.keyboard.press("Control+Shift+z")
+    expect(page.get_by_text("Saved as a draft")).to_be_visible()
+    expect(page.get_by_role("dialog")).to_have_count(0)
 
 
 def lose_the_first_answer(route: Route) -> None:
@@ -138,23 +135,6 @@ def test_steps_go_from_one_flow_to_another_and_nobody_overwrites_what_another_on
 ) -> None:
     source, target = make_long_flow(clinic, 90), make_flow(clinic, "Pasted into")
     page = sign_in(somebody, clinic, "editor", place=f"flows/{source}/edit")
-    paste_step_twice(page, clinic, target)
-    meet_somebody(page, browser, clinic, target)
-
-    theirs = newest(clinic, source)
-    body = {"based_on": 1, "definition": {**theirs, "nodes": [], "uuid": target}}
-    clinic.service.post(f"{REVISIONS}?uuid={target}", body)
-    page.get_by_role("button", name="Publish").click()
-    page.get_by_role("dialog").get_by_role("button", name="Publish").click()
-    conflict = page.get_by_role("dialog", name="Somebody else has saved this flow")
-    expect(conflict).to_contain_text("saved revision 2 on")
-    conflict.get_by_role("button", name="Go on with mine").click()
-    publish(page)
-    assert len(newest(clinic, target)["nodes"]) == 4
-
-
-def paste_step_twice(page: Page, clinic: Clinic, target: str) -> None:
-    """From the flow that is open into another one."""
     nodes = page.locator(".flow-node")
     page.get_by_label("Search the steps").fill("week 88")
     expect(page.get_by_text("1 of 90 steps")).to_be_visible()
@@ -173,12 +153,9 @@ def paste_step_twice(page: Page, clinic: Clinic, target: str) -> None:
     expect(nodes).to_have_count(2)
     expect(page.get_by_text("Saved as a draft")).to_be_visible()
 
-
-def meet_somebody(page: Page, browser: Browser, clinic: Clinic, flow: str) -> None:
-    """Both save the flow that is open, each before the other knows."""
     before = middle(page, "main .primary:has-text('Publish')")
-    second = browser.new_context(viewport=WIDE, locale="en-GB", reduced_motion="reduce")
-    other = sign_in(second, clinic, "administrator", place=f"flows/{flow}/edit")
+    second = browser.new_context(viewport=WIDE, locale="en-GB", reduced_motion="reduce")  # type: ignore[arg-type]
+    other = sign_in(second, clinic, "administrator", place=f"flows/{target}/edit")
     expect(other.locator(".presence")).to_have_text("Also here: Joel Editor")
     expect(page.locator(".presence")).to_have_text("Also here: Joel Administrator")
     assert middle(page, "main .primary:has-text('Publish')") == before, "who comes moves nothing"
@@ -201,10 +178,20 @@ def meet_somebody(page: Page, browser: Browser, clinic: Clinic, flow: str) -> No
     page.get_by_role("dialog").get_by_role("button", name="Publish").click()
     expect(conflict).to_contain_text("Joel Administrator saved a draft of this flow")
     conflict.get_by_role("button", name="Take theirs").click()
-    expect(page.locator(".flow-node")).to_have_count(4)
-    open_page(other, clinic, "flows", flow)
+    expect(nodes).to_have_count(4)
+    open_page(other, clinic, "flows", target)
     expect(page.locator(".presence")).to_have_text("")
     second.close()
+
+    theirs = newest(clinic, source)
+    body = {"based_on": 1, "definition": {**theirs, "nodes": [], "uuid": target}}
+    clinic.service.post(f"{REVISIONS}?uuid={target}", body)
+    page.get_by_role("button", name="Publish").click()
+    page.get_by_role("dialog").get_by_role("button", name="Publish").click()
+    expect(conflict).to_contain_text("saved revision 2 on")
+    conflict.get_by_role("button", name="Go on with mine").click()
+    publish(page)
+    assert len(newest(clinic, target)["nodes"]) == 4
 
 
 def is_saving(response: Response) -> bool:
@@ -216,7 +203,7 @@ def add_step(page: Page, kind: str) -> None:
     page.get_by_role("menuitem", name=kind).click()
 
 
-def test_a_step_is_written_in_its_form_in_two_languages_and_read_for_a_contact(
+def test_a_step_is_written_in_its_form_in_two_languages_and_read_for_a_contact_and_a_flow_needs_no_mouse(
     somebody: BrowserContext, clinic: Clinic, tmp_path: Path
 ) -> None:
     flow = make_flow(clinic, "Asked")
@@ -234,8 +221,6 @@ def test_a_step_is_written_in_its_form_in_two_languages_and_read_for_a_contact(
     expect(text).to_have_value("How old are you, @contact.first_name")
     text.press_sequentially("?")
     form.get_by_role("group", name="Quick replies").get_by_role("button", name="Add").click()
-    form.get_by_role("textbox", name="Quick replies 1").press_sequentially("@(uppe")
-    expect(form.locator(".completions li")).to_have_text(["upper(text) In upper case."])
     form.get_by_role("textbox", name="Quick replies 1").fill("@(upper(")
     expect(form.get_by_text("An expression is not closed")).to_be_visible()
     form.get_by_role("textbox", name="Quick replies 1").fill("No idea")
@@ -274,6 +259,13 @@ def test_a_step_is_written_in_its_form_in_two_languages_and_read_for_a_contact(
     said = {"text": ["Ufite imyaka ingahe?"], "quick_replies": ["Simbizi"]}
     assert definition["localization"]["kin"] == {asks["uuid"]: said}
 
+    open_page(page, clinic, "flows")
+    draw_without_a_mouse(page)
+    (drawn,) = [each for each in clinic.service.get(FLOWS)["results"] if each["name"] == "By keys alone"]
+    ask, thank = newest(clinic, drawn["uuid"])["nodes"]
+    assert [each["actions"][0]["text"] for each in (ask, thank)] == ["How old are you?", "Thank you"]
+    assert [each["destination_uuid"] for each in ask["exits"]] == [thank["uuid"]]
+
 
 def bring_translations(page: Page, folder: Path) -> None:
     """A file goes to a translator and comes back; what it says is seen before it is taken, and can be undone."""
@@ -296,3 +288,45 @@ def bring_translations(page: Page, folder: Path) -> None:
     for name, value in (("Undo", ""), ("Redo", "Simbizi")):
         page.get_by_role("button", name=name, exact=True).click()
         expect(page.get_by_label("Send a message: Quick replies (Kinyarwanda)")).to_have_value(value)
+
+
+def draw_without_a_mouse(page: Page) -> None:
+    """A flow with a question is made, tried and published by keys alone, from the list of flows."""
+    form, dialog = page.locator(".node-form"), page.get_by_role("dialog")
+    reach(page, page.get_by_role("button", name="New flow")).press("Enter")
+    reach(page, dialog.get_by_label("Name")).press_sequentially("By keys alone")
+    page.keyboard.press("Enter")
+    reach(page, page.get_by_role("button", name="New step")).press("Enter")
+    reach(page, page.get_by_role("menuitem", name="Wait for an answer"), "ArrowDown").press("Enter")
+    reach(page, page.locator(".node-opener")).press("Enter")
+    reach(page, form.get_by_text("Add an action")).press("Enter")
+    reach(page, form.get_by_role("button", name="Send a message", exact=True)).press("Enter")
+    reach(page, form.get_by_label("Text", exact=True)).press_sequentially("How old are you?")
+    page.keyboard.press("Escape")
+    reach(page, page.locator(".node-opener")).press("c")
+    reach(page, dialog.get_by_label("Leads to")).press_sequentially("Send a m")
+    reach(page, dialog.get_by_role("button", name="Connect")).press("Enter")
+    reach(page, form.get_by_label("Text", exact=True)).press_sequentially("Thank you")
+    reach(page, page.get_by_role("button", name="Try", exact=True), "Shift+Tab").press("Enter")
+    panel = page.get_by_role("complementary", name="Try the flow")
+    reach(page, panel.get_by_role("button", name="Begin", exact=True)).press("Enter")
+    reach(page, panel.get_by_label("Answer of the contact")).press_sequentially("34")
+    page.keyboard.press("Enter")
+    expect(panel.get_by_text("Thank you")).to_be_visible()
+    on_every_screen(page, "a flow that was drawn and tried by keys")
+    reach(page, page.get_by_role("button", name="List"), "Shift+Tab").press("Enter")
+    expect(page.locator(".editor-list")).to_be_visible()
+    on_every_screen(page, "the steps of a flow that was drawn by keys, as a list")
+    reach(page, page.get_by_role("button", name="Publish"), "Shift+Tab").press("Enter")
+    reach(page, dialog.get_by_role("button", name="Publish")).press("Enter")
+    expect(page.get_by_text("All is published.")).to_be_visible()
+
+
+def reach(page: Page, wanted: Locator, key: str = "Tab") -> Locator:
+    """What is wanted, once pressing one key again and again has led the focus to it."""
+    expect(wanted).to_be_visible()
+    for _ in range(120):
+        if wanted.evaluate("each => each === document.activeElement"):
+            return wanted
+        page.keyboard.press(key)
+    raise AssertionError(f"no keys lead to {wanted}")
