@@ -12,6 +12,7 @@ from typing import Any
 from flows.engine.services import ServiceError
 from persistence.accounts.accounts import Ages, trim_accounts
 from persistence.accounts.invitations import claim_letter, finish_letter, postpone_letter, read_letter
+from persistence.accounts.reminders import list_reminded_workspaces, remind
 from persistence.accounts.signing_in import Writing, write_letter
 from persistence.archives.writing import archive_next_day, remove_rolled_up, roll_up_next_month, trim_archived
 from persistence.broadcasts.expansion import begin_expansion, expand_next, list_broadcasting_workspaces
@@ -355,6 +356,21 @@ def begin_mail(runtime: Runtime) -> Callable[[], bool]:
     return step
 
 
+def begin_reminders(runtime: Runtime) -> Callable[[], bool]:
+    """The step that posts mails to those for whom something waits, if there is a mail server."""
+    database = runtime.database
+
+    def step() -> bool:
+        if runtime.settings.smtp_url is not None:
+            with database.reading() as tx:
+                workspaces = list_reminded_workspaces(tx)
+            for workspace_id in workspaces:
+                database.write(partial(remind, workspace_id=workspace_id))
+        return False
+
+    return step
+
+
 JOBS = (
     Job("incoming", begin_incoming, every_seconds=2, threads=3),
     Job("parked", begin_parked, every_seconds=2),
@@ -375,6 +391,7 @@ JOBS = (
     Job("groups", begin_groups, every_seconds=10),
     Job("data", begin_data, every_seconds=5, threads=2),
     Job("mail", begin_mail, every_seconds=30),
+    Job("reminders", begin_reminders, every_seconds=60),
     Job("alarms", begin_alarms, every_seconds=60),
     Job("expiry", begin_expiry, every_seconds=3600),
     Job("statistics", begin_statistics, every_seconds=3600),

@@ -6,8 +6,8 @@ import { Badge, Field, ListEnd } from "../parts/small.js";
 import { post, remove } from "../shared/api.js";
 import { choices, choose, TOLD } from "../shared/choices.js";
 import { useList } from "../shared/lists.js";
-import { account, startSession } from "../shared/session.js";
-import { shortTime, t, word } from "../shared/texts.js";
+import { account, may, startSession } from "../shared/session.js";
+import { language, shortTime, t, word } from "../shared/texts.js";
 import { html, useState } from "../shared/ui.js";
 import { useReturn } from "./returning.js";
 import { TwoFactor } from "./two_factor.js";
@@ -75,6 +75,11 @@ function browserOf(agent) {
 function Notices() {
   const [isBlocked, setBlocked] = useState("Notification" in window && Notification.permission === "denied");
   const { told, sound, keys } = choices.value;
+  const present = account.value?.workspace;
+  const mail = (/** @type {typeof TOLD[number]} */ of) =>
+    attempt(async () => {
+      account.value = await post("account", { mail_of: of, mail_language: /** @type {any} */ (language.value) });
+    }, t("told.mail_kept"));
   const tell = async (/** @type {import("../shared/choices.js").Told} */ wanted) => {
     choose({ told: wanted });
     if (wanted !== "none" && "Notification" in window) setBlocked((await Notification.requestPermission()) === "denied");
@@ -89,6 +94,11 @@ function Notices() {
       <//>
       ${isBlocked && told !== "none" && html`<p class="problem" role="alert">${t("told.blocked")}</p>`}
       <label class="choice-line"><input type="checkbox" checked=${sound} onChange=${() => choose({ sound: !sound })} /> ${t("told.sound")}</label>
+      ${present && may("list_conversations") && html`<${Field} label=${t("told.mail_of")} id="mail-of" help=${t("told.mail_help")}>
+        <select id="mail-of" aria-describedby="mail-of-help" onChange=${(/** @type {any} */ event) => mail(event.target.value)}>
+          ${TOLD.map((each) => html`<option key=${each} value=${each} selected=${each === present.mail_of}>${word("told", each)}</option>`)}
+        </select>
+      <//>`}
       <label class="choice-line"><input type="checkbox" checked=${keys} onChange=${() => choose({ keys: !keys })} /> ${t("keys.single")}</label>
     </section>
   `;

@@ -7,8 +7,10 @@ from handlers.people import door_of, person_in
 from handlers.request import PersonRequest, Request
 from persistence.accounts import signing_in
 from persistence.accounts.accounts import (
+    NO_MAIL,
     change_names,
     change_password,
+    choose_mail,
     choose_workspace,
     list_memberships,
     read_account,
@@ -21,6 +23,7 @@ from persistence.database import Transaction
 from persistence.errors import InvalidInput, NotAllowed
 from persistence.tokens import Credentials
 
+ENGLISH = "en"
 NAMES = ("first_name", "last_name")
 
 
@@ -40,6 +43,9 @@ def change_account(request: PersonRequest) -> Answer:
             choose_workspace(tx, who.user_id, chosen)
         if "away" in body:
             set_away(tx, chosen, who.user_id, is_away=body["away"])
+        if "mail_of" in body:
+            language = body.get("mail_language", ENGLISH)
+            choose_mail(tx, chosen, who.user_id, body["mail_of"], language, request.stored_root)
         if password_hash is not None:
             change_password(tx, who.user_id, former_hash, password_hash)
             end_other_sign_ins(tx, who.user_id, who.sign_in_id)
@@ -78,7 +84,13 @@ def _new_hash(request: PersonRequest) -> tuple[str | None, str]:
 def _show(tx: Transaction, who: Credentials, chosen_uuid: str) -> dict[str, Any]:
     present = read_account(tx, who.user_id)
     workspaces = [
-        {"uuid": each.uuid, "name": each.name, "role": each.role, "away": each.is_away}
+        {
+            "uuid": each.uuid,
+            "name": each.name,
+            "role": each.role,
+            "away": each.is_away,
+            "mail_of": each.mail_of or NO_MAIL,
+        }
         for each in list_memberships(tx, who.user_id)
     ]
     chosen = next((each for each in workspaces if each["uuid"] == chosen_uuid), None)

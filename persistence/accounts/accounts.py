@@ -78,6 +78,9 @@ class Account:
     is_unproven: bool
 
 
+NO_MAIL = "none"
+
+
 @dataclass(frozen=True, slots=True)
 class Member:
     """A workspace of a user, and the role in it."""
@@ -87,6 +90,7 @@ class Member:
     name: str
     role: str
     is_away: bool
+    mail_of: str | None
 
 
 def find_account(tx: Transaction, email: str) -> Account | None:
@@ -103,8 +107,9 @@ def read_account(tx: Transaction, user_id: int) -> Account:
 
 def list_memberships(tx: Transaction, user_id: int) -> list[Member]:
     """The workspaces of a user, in the order in which they were joined."""
+    chosen = (membership.c.is_away, membership.c.mail_of)
     statement = (
-        select(workspace.c.id, workspace.c.uuid, workspace.c.name, membership.c.role, membership.c.is_away)
+        select(workspace.c.id, workspace.c.uuid, workspace.c.name, membership.c.role, *chosen)
         .join(membership, membership.c.workspace_id == workspace.c.id)
         .where(membership.c.user_id == user_id)
         .order_by(membership.c.created_on, workspace.c.id)
@@ -147,6 +152,14 @@ def set_away(tx: Transaction, workspace_uuid: str, user_id: int, *, is_away: boo
     here = select(workspace.c.id).where(workspace.c.uuid == workspace_uuid.lower()).scalar_subquery()
     mine = (membership.c.workspace_id == here) & (membership.c.user_id == user_id)
     tx.execute(update(membership).where(mine).values(is_away=is_away))
+
+
+def choose_mail(tx: Transaction, workspace_uuid: str, user_id: int, of: str, language: str, root: str) -> None:
+    """Of whose conversations in a workspace the user is mailed, in which language, with links to the page at `root`."""
+    here = select(workspace.c.id).where(workspace.c.uuid == workspace_uuid.lower()).scalar_subquery()
+    mine = (membership.c.workspace_id == here) & (membership.c.user_id == user_id)
+    wanted = None if of == NO_MAIL else of
+    tx.execute(update(membership).where(mine).values(mail_of=wanted, mail_language=language, mail_root=root))
 
 
 def change_names(tx: Transaction, user_id: int, names: dict[str, str]) -> None:

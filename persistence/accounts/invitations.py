@@ -51,7 +51,7 @@ FIRST_DELAY = timedelta(seconds=30)
 MOST_ATTEMPTS = 8
 """So often the mail server may refuse a letter; what ends workers is given up sooner."""
 LATE = "It could not be sent in time"
-SIGN_IN, INVITATION = "sign_in", "invitation"
+SIGN_IN, INVITATION, REMINDER = "sign_in", "invitation", "reminder"
 
 
 @dataclass(frozen=True, slots=True)

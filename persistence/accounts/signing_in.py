@@ -30,8 +30,9 @@ from persistence.accounts.accounts import (
     renew_password_hash,
     store_account,
 )
-from persistence.accounts.invitations import SIGN_IN, Letter, post
+from persistence.accounts.invitations import REMINDER, SIGN_IN, Letter, post
 from persistence.accounts.passwords import Passwords
+from persistence.accounts.reminders import write_reminder
 from persistence.accounts.sign_ins import (
     BY_LINK,
     BY_PASSWORD,
@@ -284,6 +285,8 @@ class Writing:
 def write_letter(tx: Transaction, letter: Letter, secret_key: str) -> Writing | None:
     """The text of a letter; a link to sign in is made only now, so that it is stored nowhere. None if nobody with this
     address has an account."""
+    if letter.kind == REMINDER:
+        return Writing(letter.recipient, *write_reminder(letter.content))
     if letter.kind != SIGN_IN:
         return _invite(letter.recipient, letter.content["workspace"], letter.content["link"])
     link = make_link(tx, letter.recipient, letter.content["root"], secret_key)

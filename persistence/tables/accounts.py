@@ -26,6 +26,7 @@ from persistence.sql.columns import (
     UtcDateTime,
     UuidColumns,
     numbered_table,
+    partial_index,
     table_of,
 )
 from persistence.tables.policies import SET_UP, TRIMMED, Audited, policy
@@ -103,6 +104,10 @@ class MembershipColumns(TypedColumns):
     user_id: Named[int] = Column(Integer, ForeignKey("app_user.id"), primary_key=True)
     role: Named[str] = Column(String(16))
     is_away: Named[bool] = Column(Boolean, default=False, server_default=false())
+    mail_of: Named[str | None] = Column(String(10))
+    mail_language: Named[str | None] = Column(String(2))
+    mail_root: Named[str | None] = Column(Text)
+    mailed_on: Named[datetime | None] = Column(UtcDateTime)
     created_on: Named[datetime] = Column(UtcDateTime)
 
 
@@ -110,8 +115,11 @@ membership = table_of(
     "membership",
     MembershipColumns,
     Index("ix_membership_page", "workspace_id", "created_on", "user_id"),
+    partial_index("ix_membership_mailed", "workspace_id", "user_id", where="mail_of IS NOT NULL"),
     info=policy("a row for each user of a workspace", audited=Audited("users", shown=("role",))),
 )
+"""`mail_of` is of whose unread conversations somebody is mailed who has not looked for an hour, in which language and
+with links to which page; `mailed_on` is when that was done last."""
 
 
 class WorkspaceColumns(UuidColumns):

@@ -255,7 +255,17 @@ FIELDS: Mapping[str, Forms] = {
     "v1/runs.groups": (by_uuid("contact_group"),),
     "v1/runs.phone": (BY_PHONE,),
     **dict.fromkeys(
-        ("teams.assigns_in_turn", "account.away", "closed_text", "holidays", "hours", "reply_minutes"), NOTHING
+        (
+            "teams.assigns_in_turn",
+            "account.away",
+            "mail_of",
+            "mail_language",
+            "closed_text",
+            "holidays",
+            "hours",
+            "reply_minutes",
+        ),
+        NOTHING,
     ),
     "webhook_receivers.format": NOTHING,
     "workspace_settings.name": NOTHING,

@@ -14,18 +14,21 @@ from sqlalchemy.exc import OperationalError
 from starlette.testclient import TestClient
 
 from persistence.accounts.invitations import finish_letter
+from persistence.changes import change_messages
 from persistence.database import Database, Transaction
 from persistence.tables.accounts import account_mail, sign_in_link
+from persistence.tables.messages import message
 from persistence.workspaces.records import Workspace
 from relayboard.base.mail_server import read_mail_server
 from relayboard.base.settings import RateLimit, Settings
 from testbed.tokens import make_token
 from tests.accounts import ACCOUNT, EMAIL, LABELS, PASSWORD, Browser, add_person, serving
 from tests.conftest import Clock
+from tests.factories import make_contact, make_messages
 from tests.worker.flows.mail_receivers import Mailbox, receiving_mail
 from tests.worker.flows.service_settings import with_settings
 from worker import jobs
-from worker.jobs import begin_mail
+from worker.jobs import begin_mail, begin_reminders
 from worker.runtime import Runtime
 
 LINKS, ENTER = "/api/v2/sign_in_links.json", "/api/v2/link_sessions.json"
@@ -35,6 +38,11 @@ LINKS, ENTER = "/api/v2/sign_in_links.json", "/api/v2/link_sessions.json"
 def mail_server() -> Iterator[Mailbox]:
     with receiving_mail() as mailbox:
         yield mailbox
+
+
+def message_text(content: Any) -> str:
+    text: str = message_from_bytes(bytes(content or b""), EmailMessage, policy=default).get_content()
+    return text
 
 
 @dataclass
@@ -51,10 +59,7 @@ class Post:
         step = begin_mail(self.runtime)
         while step():
             pass
-        texts = [
-            message_from_bytes(bytes(each.content or b""), EmailMessage, policy=default).get_content()
-            for each in self.mailbox.envelopes
-        ]
+        texts = [message_text(each.content) for each in self.mailbox.envelopes]
         return [next(line for line in text.splitlines() if "/#/" in line) for text in texts]
 
 
@@ -99,6 +104,53 @@ def test_who_came_by_a_link_sets_a_password_without_the_old_one_but_only_soon(po
     clock.advance(minutes=16)
     assert browser.post(ACCOUNT, {"password": "another long sentence"}).status_code == 400
     assert Browser(post.client).sign_in().status_code == 201
+
+
+def test_who_chose_so_is_mailed_once_of_what_waits_when_they_have_not_looked_for_an_hour(
+    post: Post, database: Database, workspace: Workspace, clock: Clock
+) -> None:
+    def choose(of: str) -> None:
+        assert browser.post(ACCOUNT, {"mail_of": of, "mail_language": "fr"}).json()["workspace"]["mail_of"] == of
+
+    def look() -> None:
+        assert browser.post("/api/v2/participants.json", {"contact": amina, "state": "gone"}).status_code == 204
+
+    def mails() -> list[str]:
+        for _ in range(2):
+            begin_reminders(post.runtime)()
+        return post.deliver()
+
+    ask(post)
+    browser = Browser(post.client)
+    browser.post(ENTER, {"link": secret_in(post.deliver()[0])})
+    browser.headers["X-CSRF-Token"] = browser.get(ACCOUNT).json()["csrf_token"]
+    amina = make_contact(database, workspace, "+250788000111")
+    made = make_messages(database, workspace, amina)
+    with database.writing() as tx:
+        change_messages(tx, workspace.id, made, {"contact_id": message.c.contact_id})
+    clock.advance(hours=2)
+    assert mails() == []
+
+    choose("unassigned")
+    look()
+    assert mails() == []
+    clock.advance(hours=1)
+    assert mails() == ["http://testserver/#/inbox?folder=unread"]
+    (letter,) = post.mailbox.envelopes
+    assert "1" in message_text(letter.content) and "non lues" in message_text(letter.content)
+    clock.advance(hours=2)
+    assert mails() == []
+
+    look()
+    choose("mine")
+    clock.advance(hours=1)
+    assert mails() == []
+    choose("all")
+    assert len(mails()) == 1
+    look()
+    assert browser.post("/api/v2/conversations.json", {"contacts": [amina], "action": "read"}).status_code == 204
+    clock.advance(hours=1)
+    assert mails() == []
 
 
 def test_a_link_lasts_fifteen_minutes(post: Post, clock: Clock) -> None:

@@ -33,7 +33,7 @@ def amina(client: TestClient) -> Browser:
 def test_the_account_says_who_is_signed_in(amina: Browser, workspace: Workspace) -> None:
     found = amina.get(ACCOUNT).json()
 
-    mine = {"uuid": workspace.uuid, "name": workspace.name, "role": "editor", "away": False}
+    mine = {"uuid": workspace.uuid, "name": workspace.name, "role": "editor", "away": False, "mail_of": "none"}
     assert (found["user"]["email"], found["workspace"], found["workspaces"]) == (EMAIL, mine, [mine])
     assert (found["has_password"], found["two_factor"], found["recovery_codes_left"]) == (True, False, 0)
 
