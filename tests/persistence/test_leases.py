@@ -2,7 +2,7 @@
 process that does it, or meets an error, is given up after three attempts, and other work goes on.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, cast
@@ -50,8 +50,6 @@ NEXT: dict[Leases, dict[str, Any]] = {
 }
 """Those of which the next row that is due is taken, with what makes one due; of the others, rows by id."""
 ALL = (*NEXT, firing.LEASES, contacts.LEASES, deliveries.LEASES, gateways.LEASES, CONNECTIONS, incoming.LEASES)
-NAMED: dict[str, Any] = {"ids": lambda each: f"{each.table.name}.{each.until}", "indirect": True}
-of_all = pytest.mark.parametrize("leases", ALL, **NAMED)
 PERSON = "0197a6e4-9a01-7c2f-a1d1-2f4c5b6a7081"
 JOBS: dict[Table, dict[str, Any]] = {
     contact_import: {"filename": "p.csv", "source": "imports/p.csv", "columns": [], "status": "reading"},
@@ -66,6 +64,9 @@ class Hold:
 
     def __init__(self, database: Database, leases: Leases, row: Any) -> None:
         self.database, self.leases, self.row = database, leases, row
+
+    def __repr__(self) -> str:
+        return f"{self.leases.table.name}.{self.leases.until}"
 
     def take(self, tx: Transaction) -> bool:
         if self.leases in NEXT:
@@ -86,14 +87,24 @@ class Hold:
             return tx.execute(select(rows[name]).where(rows.id == self.row.id)).scalar_one()
 
 
+Free = Callable[[Iterable[Leases]], Iterator[Hold]]
+
+
 @pytest.fixture
-def leases(request: pytest.FixtureRequest, database: Database, workspace: Workspace) -> Hold:
-    given: Leases = request.param
-    (row,) = fill_workspace(database, workspace, 1).rows[given.table.name]
-    values = {**NEXT.get(given, {}), given.until: PAST if given.until == "due_on" else None}
-    with database.writing() as tx:
-        tx.execute(update(given.table).where(given.table.c.id == row.id).values(values))
-    return Hold(database, given, row)
+def free(database: Database, workspace: Workspace) -> Free:
+    """Of each of these leases the row, which nobody has and which is due."""
+    filled = fill_workspace(database, workspace, 1)
+
+    def make(chosen: Iterable[Leases]) -> Iterator[Hold]:
+        for given in chosen:
+            (row,) = filled.rows[given.table.name]
+            values = {**NEXT.get(given, {}), given.until: PAST if given.until == "due_on" else None}
+            values |= {given.count: getattr(row, given.count)} if given.count else {}
+            with database.writing() as tx:
+                tx.execute(update(given.table).where(given.table.c.id == row.id).values(values))
+            yield Hold(database, given, row)
+
+    return make
 
 
 def test_each_table_with_leases_is_tried_here() -> None:
@@ -102,70 +113,72 @@ def test_each_table_with_leases_is_tried_here() -> None:
     assert leased <= {each.table.name for each in ALL}
 
 
-@of_all
-def test_a_row_is_taken_by_one_of_two(database: Database, leases: Hold) -> None:
-    with database.writing() as tx:
-        assert leases.take(tx)
-        if not database.sqlite:  # where those who write exclude each other
-            assert not database.write(leases.take), "it is locked"
+def test_a_row_is_taken_by_one_of_two(database: Database, free: Free) -> None:
+    for leases in free(ALL):
+        with database.writing() as tx:
+            assert leases.take(tx)
+            if not database.sqlite:  # where those who write exclude each other
+                assert not database.write(leases.take), f"{leases} is locked"
 
-    assert not database.write(leases.take)
-
-
-@of_all
-def test_a_lease_is_kept_and_freed_by_who_holds_it_alone(other_workspace: Workspace, leases: Hold) -> None:
-    held = leases.taken()
-    assert held is not None
-    later = held + LATER
-    for wrong in (held - LATER, held + LATER):
-        assert not leases.keep(wrong, later)
-    assert not leases.keep(held, later, owners=[other_workspace.id])
-    assert leases.stored(leases.leases.until) == held
-
-    assert leases.keep(held, later, owners=[leases.row.workspace_id])
-    assert not leases.keep(held, later)
-    if leases.leases.until != "due_on":
-        assert leases.keep(later, None)
-        assert leases.taken() is not None
+        assert not database.write(leases.take), leases
 
 
-@of_all
-def test_a_lease_that_is_over_is_lost_to_who_takes_the_row_again(leases: Hold, clock: Any) -> None:
-    former = leases.taken()
-    assert former is not None
-    clock.moment = former
-    present = leases.taken()
-
-    assert present is not None
-    assert not leases.keep(former, present + LATER)
-    assert leases.keep(present, present + LATER)
-
-
-@pytest.mark.parametrize("leases", [each for each in ALL if each.count and each.until != "due_on"], **NAMED)
-def test_attempts_are_counted_but_for_those_that_tried_nothing(leases: Hold, clock: Any) -> None:
-    counts, name = [], leases.leases.count or ""
-    for was_tried in (True, True, False, True):
+def test_a_lease_is_kept_and_freed_by_who_holds_it_alone(other_workspace: Workspace, free: Free) -> None:
+    for leases in free(ALL):
         held = leases.taken()
-        assert held is not None
-        counts.append(leases.stored(name))
-        clock.moment = held
-        if not was_tried:
-            assert leases.keep(held, None, was_tried=False)
+        assert held is not None, leases
+        later = held + LATER
+        for wrong in (held - LATER, held + LATER):
+            assert not leases.keep(wrong, later)
+        assert not leases.keep(held, later, owners=[other_workspace.id])
+        assert leases.stored(leases.leases.until) == held
 
-    assert counts == [1, 2, 3, 3]
+        assert leases.keep(held, later, owners=[leases.row.workspace_id])
+        assert not leases.keep(held, later)
+        if leases.leases.until != "due_on":
+            assert leases.keep(later, None)
+            assert leases.taken() is not None
 
 
-@pytest.mark.parametrize("leases", NEXT, **NAMED)
-def test_what_was_begun_three_times_is_given_up(database: Database, leases: Hold, clock: Any) -> None:
-    given_up: list[int] = []
+def test_a_lease_that_is_over_is_lost_to_who_takes_the_row_again(free: Free, clock: Any) -> None:
+    for leases in free(ALL):
+        former = leases.taken()
+        assert former is not None, leases
+        clock.moment = former
+        present = leases.taken()
 
-    def begin(tx: Transaction) -> int | None:
-        return leases.leases.take_next(tx, leases.row.workspace_id, lambda _, row_id: given_up.append(row_id))
+        assert present is not None, leases
+        assert not leases.keep(former, present + LATER)
+        assert leases.keep(present, present + LATER)
 
-    for _ in range(MOST_ATTEMPTS):
-        assert (database.write(begin), given_up) == (leases.row.id, [])
-        clock.moment += LATER
-    assert (database.write(begin), given_up) == (None, [leases.row.id])
+
+def test_attempts_are_counted_but_for_those_that_tried_nothing(free: Free, clock: Any) -> None:
+    for leases in free(each for each in ALL if each.count and each.until != "due_on"):
+        counts, name = [], leases.leases.count or ""
+        for was_tried in (True, True, False, True):
+            held = leases.taken()
+            assert held is not None, leases
+            counts.append(leases.stored(name))
+            clock.moment = held
+            if not was_tried:
+                assert leases.keep(held, None, was_tried=False)
+
+        assert (leases, counts) == (leases, [1, 2, 3, 3])
+
+
+def test_what_was_begun_three_times_is_given_up(database: Database, free: Free, clock: Any) -> None:
+    for leases in free(NEXT):
+        given_up: list[int] = []
+        begin = partial(
+            leases.leases.take_next,
+            workspace_id=leases.row.workspace_id,
+            give_up=lambda _, row_id, ended=given_up: ended.append(row_id),
+        )
+
+        for _ in range(MOST_ATTEMPTS):
+            assert (database.write(begin), given_up) == (leases.row.id, []), leases
+            clock.moment += LATER
+        assert (database.write(begin), given_up) == (None, [leases.row.id]), leases
 
 
 @pytest.mark.parametrize("table", JOBS, ids=lambda table: table.name)
