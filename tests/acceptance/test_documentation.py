@@ -28,9 +28,11 @@ from testbed.tokens import SECRET_KEY
 from tests.console_script import PATIENCE_SECONDS, Started, call_forked, make_environment, started
 from tests.definition_files import tested
 from tests.documentation import PAGES, ROOT, Block, expand, read_blocks, read_inline_commands
+from tests.relayboard.every_command.cases import SERVICES as SERVICE_CASES
 from tests.relayboard.every_command.leaves import LEAVES
 from tests.relayboard.every_command.running import Run
 from tests.relayboard.every_command.world import World
+from tests.thinned import EVERY_CASE
 from worker.webhooks.dispatcher import Reply, read_answer
 
 BLOCKS = [pytest.param(block, id=block.name) for page in PAGES for block in read_blocks(page)]
@@ -71,8 +73,19 @@ def add_nothing(words: tuple[str, ...], others: Iterable[tuple[str, ...]]) -> bo
     return any(len(other) > len(words) and set(words) <= set(other) for other in others)
 
 
+def is_started_elsewhere(words: tuple[str, ...]) -> bool:
+    """Whether other tests start such a process with each of these options."""
+    known = STARTED_ELSEWHERE.get(words[1:2], STARTED_ELSEWHERE.get(words[1:3]))
+    return known is not None and {word for word in words if word.startswith("--")} <= known and not EVERY_CASE
+
+
+STARTED_ELSEWHERE: dict[tuple[str, ...], set[str]] = {
+    **{leaf: set(shlex.split(" ".join(SERVICE_CASES[leaf]))) for leaf in (("serve",), ("webhook", "listen"))},
+    ("demo",): {"--port"},
+}
+"""By tests/relayboard/test_starting.py, and below: the demo that an app is tested against."""
 _PROCESSES = {read_words(each.values[0]) for each in COMMANDS if is_process(each.values[0])}
-PROCESSES = sorted(words for words in _PROCESSES if not add_nothing(words, _PROCESSES))
+PROCESSES = sorted(words for words in _PROCESSES if not (add_nothing(words, _PROCESSES) or is_started_elsewhere(words)))
 
 
 def block_of(case: pytest.ParameterSet) -> Block:

@@ -25,8 +25,9 @@ from testbed.tokens import SECRET_KEY
 from tests.channel_rows import add_contact
 from tests.faults import archiver
 from tests.run_rows import add_flow
+from tests.thinned import EVERY_CASE
 
-DAYS, RECORDS_PER_DAY, KILLS = 5, 600, 8
+DAYS, RECORDS_PER_DAY, KILLS = 5, 600, 8 if EVERY_CASE else 4
 FIRST_DAY = datetime(2024, 1, 29, tzinfo=UTC)
 """Three days of a month that is over for long, and two of the one after it."""
 

@@ -19,8 +19,10 @@ from persistence.workspaces.records import Workspace
 from testbed.running import RunningService, forked_service, wait_until
 from tests.channel_rows import add_channel
 from tests.factories import make_contacts, make_named
+from tests.thinned import EVERY_CASE
 
-CONTACTS, GROUPS, BROADCASTS, REPEATING, KILLS = 2_500, 4, 2, 20, 4
+CONTACTS, GROUPS, REPEATING = 2_000, 4, 20
+BROADCASTS, KILLS = (2, 4) if EVERY_CASE else (1, 2)
 LONGEST_PAUSE_SECONDS = 0.2
 
 

@@ -27,8 +27,8 @@ from testbed.running import wait_until
 from testbed.tokens import SECRET_KEY
 from tests.factories import make_contacts, make_named
 
-ROWS = 3000
-"""Six chunks of an import, three parts of an export."""
+ROWS = 2000
+"""Four chunks of an import, two parts of an export."""
 BAD_EVERY = 500
 KILLS = 2
 EXPORTS = 20
