@@ -75,6 +75,6 @@ def test_a_first_reply_that_is_late_is_red_and_counted_until_somebody_replies(
     assert findings(page, "a late ticket") == []
 
     page.get_by_role("textbox", name="Write an answer").fill("We are on it")
-    page.get_by_role("button", name="Send").click()
+    page.get_by_role("button", name="Send", exact=True).click()
     expect(page.locator(".ticket-card").locator(mark)).to_have_count(0)
     expect(late).to_have_count(0)
