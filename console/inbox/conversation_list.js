@@ -84,7 +84,7 @@ function Row({ contact, urn, last_message: last, unread_count: unread, ticket, l
             <span class="hidden">${snoozeText(until, folder)}</span><span aria-hidden="true">${listTime(until)}</span></span>`}
           ${ticket && html`<span class="has-ticket" title=${t("ticket.open")}><${Icon} name="ticket" size=${13} /><span class="hidden">${t("ticket.open")}: </span>
             <bdi>${assignee ? assignee.name || assignee.email : t("tickets.nobody")}</bdi></span> <${ReplyDue} due=${ticket.reply_due} />`}
-          ${labels.map(({ uuid, name }) => html`<span key=${uuid} class="tag">${name}</span>`)}
+          ${labels.map(({ uuid, name }) => html`<span key=${uuid} class="tag" dir="auto">${name}</span>`)}
           ${last.channel && html`<span class="by-channel"><${Icon} name="channel" size=${12} /> <bdi>${channelName(last.channel)}</bdi></span>`}
         </span>
       </span>

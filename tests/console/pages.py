@@ -47,6 +47,8 @@ WALK = """(isWhole) => {
 FONT = """async (encoded) => {
     const bytes = Uint8Array.from(atob(encoded), (sign) => sign.charCodeAt(0));
     document.fonts.add(await new FontFace("Noto Sans Arabic", bytes, {weight: "100 900"}).load());
+    // What is drawn already would keep its boxes.
+    document.body.style.fontFamily = `"Noto Sans Arabic", ${getComputedStyle(document.body).fontFamily}`;
 }"""
 LEFT = "() => window.walk.left.size"
 WALKED = """() => {
