@@ -90,12 +90,12 @@ def translate_from_form(
     is_file = body.get("file") is not None and body.get("format") is not None
     if is_file == (body.get("texts") is not None) or (body.get("file") is None) != (body.get("format") is None):
         raise InvalidInput.across("Send either texts, or a file and its format.")
+    tx.may_pause()
     field = "texts" if body.get("file") is None else "file"
     try:
         given = _read_given(body)
     except TranslationFileError as error:
         raise InvalidInput.on(field, _sentence(error), "wrong_form") from error
-    tx.may_pause()
     hold_workspace(tx, workspace.id)
     flow_id = require_unarchived(tx, workspace.id, uuid)
     begun = {"based_on": body["based_on"], "based_on_draft": body.get("based_on_draft")}

@@ -15,7 +15,7 @@ KEY, TEXT, TRANSLATION = "key", "text", "translation"
 COLUMNS = (KEY, "where", TEXT, TRANSLATION)
 PO, CSV, XLSX = FORMATS = ("po", "csv", "xlsx")
 _SHEETS = {CSV: CsvSheet, XLSX: XlsxSheet}
-_CPU_SECONDS = 10
+_CPU_SECONDS = 5
 _places = BoundedSemaphore(2)
 """Of workbooks that this process has read at the same time: each may take as much memory as an import of contacts."""
 _PATIENCE_SECONDS = 10.0
