@@ -212,7 +212,8 @@ MARKS = ListSpec(
 """What the stream tells of conversations that were put away, came back, were read or marked as unread, or have another
 note."""
 
-_IS_AWAY = conversation.c.folder == literal_column(f"'{SNOOZED}'")
+IS_PUT_AWAY = conversation.c.folder == literal_column(f"'{SNOOZED}'")
+"""As part of the text, so that the index on those that are put away is used."""
 
 
 def write_conversations(
@@ -293,7 +294,7 @@ def unsnooze(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> 
 def list_returning_workspaces(tx: Transaction) -> list[int]:
     """The workspaces with a conversation whose time has come."""
     rows = conversation.c
-    return list_due_workspaces(tx, rows.workspace_id, _IS_AWAY, rows.snoozed_until <= tx.now, rows.snoozed_until)
+    return list_due_workspaces(tx, rows.workspace_id, IS_PUT_AWAY, rows.snoozed_until <= tx.now, rows.snoozed_until)
 
 
 def return_due(tx: Transaction, workspace_id: int) -> bool:
@@ -303,7 +304,7 @@ def return_due(tx: Transaction, workspace_id: int) -> bool:
     tx.before_commit(Changes).hold_clock(workspace_id)
     tx.flush()
     rows = conversation.c
-    due = select(rows.id).where(rows.workspace_id == workspace_id, _IS_AWAY, rows.snoozed_until <= tx.now)
+    due = select(rows.id).where(rows.workspace_id == workspace_id, IS_PUT_AWAY, rows.snoozed_until <= tx.now)
     found = tx.execute(due.order_by(rows.snoozed_until).limit(RETURNED_AT_ONCE)).scalars().all()
     newest = _newest_of_inbox(workspace_id)
     unread = {"read_id": func.coalesce(newest - 1, rows.read_id), "unread_count": 1, "is_unread": True}

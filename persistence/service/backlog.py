@@ -12,6 +12,7 @@ from sqlalchemy import Column, ColumnElement, Select, and_, case, exists, func, 
 
 from persistence.broadcasts.records import IS_GOING, WAITS
 from persistence.channels.channels import IS_REFUSED, IS_RELAYER, LOST_AFTER
+from persistence.conversations import IS_PUT_AWAY
 from persistence.data_jobs import TABLES as DATA_JOBS
 from persistence.data_jobs import is_due
 from persistence.database import Transaction
@@ -21,6 +22,7 @@ from persistence.sql.columns import UtcDateTime
 from persistence.sql.due_work import list_due_workspaces, list_workspaces
 from persistence.tables.accounts import account_mail
 from persistence.tables.campaigns import IS_UNFIRED, campaign_fire, trigger
+from persistence.tables.changes import conversation
 from persistence.tables.channels import channel, channel_check, channel_event, phone_push
 from persistence.tables.contacts import READY, contact, group
 from persistence.tables.deliveries import PENDING, delivery
@@ -164,6 +166,14 @@ _QUEUES = (
         IS_UNFIRED,
         (campaign_fire.c.due_on,),
         campaign_fire.c.due_on,
+    ),
+    _Queue(
+        "snoozes",
+        conversation.c.workspace_id,
+        conversation.c.snoozed_until,
+        IS_PUT_AWAY,
+        (conversation.c.snoozed_until,),
+        conversation.c.snoozed_until,
     ),
     _Queue(
         "files",

@@ -305,6 +305,6 @@ def test_what_is_asked_of_providers_waits_from_when_it_is_due(database, workspac
 
 def test_every_job_that_works_off_rows_tells_what_waits(database):
     """Those that are not told of look at all there is from time to time, or are told by channel."""
-    steady = {"alarms", "expiry", "statistics", "learning", "archives", "trimming", "templates"}
+    steady = {"alarms", "reminders", "expiry", "statistics", "learning", "archives", "trimming", "templates"}
 
     assert {job.kind for job in JOBS} == {*read(database).kinds, *steady, "sending"}
