@@ -70,7 +70,6 @@ def test_a_flow_is_drawn_by_mouse_and_by_keyboard_and_every_change_is_kept_and_u
     page.keyboard.press("ArrowUp")
     expect(page.locator(".node-opener >> nth=1")).to_be_focused()
     on_every_screen(page, "the editor of flows")
-
     expect(page.get_by_text("Saved as a draft")).to_be_visible()
     page.reload()
     expect(nodes).to_have_count(3)
@@ -89,7 +88,19 @@ def test_a_flow_is_drawn_by_mouse_and_by_keyboard_and_every_change_is_kept_and_u
         page.keyboard.press("Control+z")
     expect(page.get_by_text("All is published.")).to_be_visible()
     expect(nodes).to_have_count(3)
+    move_and_delete_note(page)
 
+    page.route("**/api/v2/flow_revisions.json*", lose_the_first_answer)
+    with page.expect_event("requestfailed"):
+        page.keyboard.press("Control+Shift+z")
+    page.unroute("**/api/v2/flow_revisions.json*")
+    page.keyboard.press("Control+Shift+z")
+    expect(page.get_by_text("Saved as a draft")).to_be_visible()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def move_and_delete_note(page: Page) -> None:
+    """With live numbers beside it; all is undone at the end."""
     more = page.get_by_role("button", name="More to do with steps")
     more.click()
     page.get_by_role("menuitem", name="New note").click()
@@ -105,21 +116,13 @@ def test_a_flow_is_drawn_by_mouse_and_by_keyboard_and_every_change_is_kept_and_u
     page.get_by_role("menuitemcheckbox", name="Live numbers").click()
     expect(page.locator(".exits strong").first).to_have_text("0")
     on_every_screen(page, "notes and numbers")
-    note.get_by_role("button").click()
+    note.get_by_role("button").press("Enter")
     page.get_by_role("button", name="Delete the note").click()
     expect(note).to_have_count(0)
     for _ in range(3):
         page.keyboard.press("Control+z")
     expect(note).to_have_count(0)
     expect(page.get_by_text("All is published.")).to_be_visible()
-
-    page.route("**/api/v2/flow_revisions.json*", lose_the_first_answer)
-    with page.expect_event("requestfailed"):
-        page.keyboard.press("Control+Shift+z")
-    page.unroute("**/api/v2/flow_revisions.json*")
-    page.keyboard.press("Control+Shift+z")
-    expect(page.get_by_text("Saved as a draft")).to_be_visible()
-    expect(page.get_by_role("dialog")).to_have_count(0)
 
 
 def lose_the_first_answer(route: Route) -> None:
@@ -135,6 +138,23 @@ def test_steps_go_from_one_flow_to_another_and_nobody_overwrites_what_another_on
 ) -> None:
     source, target = make_long_flow(clinic, 90), make_flow(clinic, "Pasted into")
     page = sign_in(somebody, clinic, "editor", place=f"flows/{source}/edit")
+    paste_step_twice(page, clinic, target)
+    meet_somebody(page, browser, clinic, target)
+
+    theirs = newest(clinic, source)
+    body = {"based_on": 1, "definition": {**theirs, "nodes": [], "uuid": target}}
+    clinic.service.post(f"{REVISIONS}?uuid={target}", body)
+    page.get_by_role("button", name="Publish").click()
+    page.get_by_role("dialog").get_by_role("button", name="Publish").click()
+    conflict = page.get_by_role("dialog", name="Somebody else has saved this flow")
+    expect(conflict).to_contain_text("saved revision 2 on")
+    conflict.get_by_role("button", name="Go on with mine").click()
+    publish(page)
+    assert len(newest(clinic, target)["nodes"]) == 4
+
+
+def paste_step_twice(page: Page, clinic: Clinic, target: str) -> None:
+    """From the flow that is open into another one."""
     nodes = page.locator(".flow-node")
     page.get_by_label("Search the steps").fill("week 88")
     expect(page.get_by_text("1 of 90 steps")).to_be_visible()
@@ -153,9 +173,12 @@ def test_steps_go_from_one_flow_to_another_and_nobody_overwrites_what_another_on
     expect(nodes).to_have_count(2)
     expect(page.get_by_text("Saved as a draft")).to_be_visible()
 
+
+def meet_somebody(page: Page, browser: Browser, clinic: Clinic, flow: str) -> None:
+    """Both save the flow that is open, each before the other knows."""
     before = middle(page, "main .primary:has-text('Publish')")
-    second = browser.new_context(viewport=WIDE, locale="en-GB", reduced_motion="reduce")  # type: ignore[arg-type]
-    other = sign_in(second, clinic, "administrator", place=f"flows/{target}/edit")
+    second = browser.new_context(viewport=WIDE, locale="en-GB", reduced_motion="reduce")
+    other = sign_in(second, clinic, "administrator", place=f"flows/{flow}/edit")
     expect(other.locator(".presence")).to_have_text("Also here: Joel Editor")
     expect(page.locator(".presence")).to_have_text("Also here: Joel Administrator")
     assert middle(page, "main .primary:has-text('Publish')") == before, "who comes moves nothing"
@@ -178,20 +201,10 @@ def test_steps_go_from_one_flow_to_another_and_nobody_overwrites_what_another_on
     page.get_by_role("dialog").get_by_role("button", name="Publish").click()
     expect(conflict).to_contain_text("Joel Administrator saved a draft of this flow")
     conflict.get_by_role("button", name="Take theirs").click()
-    expect(nodes).to_have_count(4)
-    open_page(other, clinic, "flows", target)
+    expect(page.locator(".flow-node")).to_have_count(4)
+    open_page(other, clinic, "flows", flow)
     expect(page.locator(".presence")).to_have_text("")
     second.close()
-
-    theirs = newest(clinic, source)
-    body = {"based_on": 1, "definition": {**theirs, "nodes": [], "uuid": target}}
-    clinic.service.post(f"{REVISIONS}?uuid={target}", body)
-    page.get_by_role("button", name="Publish").click()
-    page.get_by_role("dialog").get_by_role("button", name="Publish").click()
-    expect(conflict).to_contain_text("saved revision 2 on")
-    conflict.get_by_role("button", name="Go on with mine").click()
-    publish(page)
-    assert len(newest(clinic, target)["nodes"]) == 4
 
 
 def is_saving(response: Response) -> bool:
@@ -221,6 +234,8 @@ def test_a_step_is_written_in_its_form_in_two_languages_and_read_for_a_contact_a
     expect(text).to_have_value("How old are you, @contact.first_name")
     text.press_sequentially("?")
     form.get_by_role("group", name="Quick replies").get_by_role("button", name="Add").click()
+    form.get_by_role("textbox", name="Quick replies 1").press_sequentially("@(uppe")
+    expect(form.locator(".completions li")).to_have_text(["upper(text) In upper case."])
     form.get_by_role("textbox", name="Quick replies 1").fill("@(upper(")
     expect(form.get_by_text("An expression is not closed")).to_be_visible()
     form.get_by_role("textbox", name="Quick replies 1").fill("No idea")
