@@ -5,7 +5,7 @@ import { Icon } from "./icons.js";
 
 /**
  * `id` tells items with the same text apart; of `several` more than one can be checked.
- * @typedef {{text: string, id?: string, icon?: string, onPick: () => void, danger?: boolean, checked?: boolean, several?: boolean, lang?: string}} Item
+ * @typedef {{text: string, id?: string, icon?: string, onPick: () => void, danger?: boolean, checked?: boolean, several?: boolean, lang?: string, onlyNarrow?: boolean}} Item
  * @param {{label: string, items: (Item | false | null | undefined)[], icon?: string, text?: any, up?: boolean, className?: string,
  *   onOpen?: () => void}} props
  */
@@ -54,7 +54,7 @@ export function Menu({ label, items, icon = "more", text, up = false, className 
         ${listed.current.map(
           (item) => html`
             <button key=${idOf(item)} type="button" aria-disabled=${item.isGone} role=${item.checked === undefined ? "menuitem" : item.several ? "menuitemcheckbox" : "menuitemradio"} tabindex="-1" lang=${item.lang}
-              aria-checked=${item.checked} class=${classes("menu-item", item.danger && "danger")}
+              aria-checked=${item.checked} class=${classes("menu-item", item.danger && "danger", item.onlyNarrow && "only-narrow")}
               onClick=${() => {
                 if (item.isGone) return;
                 close();
