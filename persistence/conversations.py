@@ -3,7 +3,7 @@ here.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
@@ -41,6 +41,7 @@ from persistence.tables.changes import conversation
 from persistence.tables.contacts import OPEN, TOPIC_REF, contact, contact_urn, ticket, topic
 from persistence.tables.flows import flow
 from persistence.tables.messages import DELETED, label, message, message_label
+from persistence.tables.policies import KEPT_FOR
 from persistence.tickets.records import REPLY_DUE, assignee, has_assignee
 from persistence.tokens import check_area, covers
 
@@ -72,7 +73,6 @@ SOURCE = (
 
 SNOOZED = "snoozed"
 """The folder of conversations that are put away until a time."""
-LONGEST_SNOOZE = timedelta(days=366)
 RETURNED_AT_ONCE = 1000
 
 COUNTED = 100
@@ -241,12 +241,10 @@ def mark_read(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) ->
     tx.before_commit(Changes).hold_clock(workspace_id)
     tx.flush()
     rows = conversation.c
-    newest = _newest(workspace_id, func.max(message.c.id), rows.contact_id)
     mine = (rows.workspace_id == workspace_id) & rows.contact_id.in_(contact_ids)
     moment = tx.before_commit(Changes).moment(tx, workspace_id)
     told = case((rows.is_unread, literal(moment, UtcDateTime)), else_=rows.modified_on)
-    values: dict[str, Any] = {"read_id": func.coalesce(newest, rows.read_id), "unread_count": 0, "is_unread": False}
-    tx.execute(conversation.update().where(mine).values(**values, modified_on=told))
+    tx.execute(conversation.update().where(mine).values(**_as_read(workspace_id), modified_on=told))
 
 
 def mark_unread(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
@@ -271,13 +269,22 @@ def tell_of_note(tx: Transaction, workspace_id: int, contact_id: int) -> None:
 
 def snooze(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], until: datetime, user_id: int) -> None:
     """Puts these conversations away until a time, for everybody; they count as read. Raises InvalidInput for a time
-    that is not ahead, or too far.
+    that is not ahead, or at which the last message of one of them is archived, with which a conversation ends. Each row
+    changes once, as in `_store`.
     """
-    if not tx.now < until <= tx.now + LONGEST_SNOOZE:
-        raise InvalidInput.on("until", "A time in the future, within a year, is required.")
-    mark_read(tx, workspace_id, contact_ids)
-    values = {"folder": SNOOZED, "snoozed_until": until, "snoozed_by_id": user_id}
-    _mark(tx, workspace_id, conversation.c.contact_id.in_(contact_ids), values)
+    if not tx.now < until <= tx.now + KEPT_FOR:
+        raise InvalidInput.on("until", f"A time in the future, within {KEPT_FOR.days} days, is required.")
+    tx.before_commit(Changes).hold_clock(workspace_id)
+    tx.flush()
+    rows = conversation.c
+    theirs = rows.contact_id.in_(contact_ids)
+    oldest = select(func.min(rows.last_on)).where(rows.workspace_id == workspace_id, theirs)
+    last_on = tx.execute(oldest).scalar_one()
+    if last_on is not None and until > last_on + KEPT_FOR:
+        told = f"Messages are archived after {KEPT_FOR.days} days: one of these conversations has none left by then."
+        raise InvalidInput.on("until", told)
+    put_away = {"folder": SNOOZED, "snoozed_until": until, "snoozed_by_id": user_id}
+    _mark(tx, workspace_id, theirs, _as_read(workspace_id) | put_away)
 
 
 def unsnooze(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
@@ -317,6 +324,13 @@ def _mark(tx: Transaction, workspace_id: int, which: ColumnElement[bool], values
     moment = tx.before_commit(Changes).moment(tx, workspace_id)
     mine = (conversation.c.workspace_id == workspace_id) & which
     tx.execute(update(conversation).where(mine).values(**values, modified_on=moment))
+
+
+def _as_read(workspace_id: int) -> dict[str, Any]:
+    """The values of conversations that are read up to the newest message that is visible now."""
+    rows = conversation.c
+    newest = _newest(workspace_id, func.max(message.c.id), rows.contact_id)
+    return {"read_id": func.coalesce(newest, rows.read_id), "unread_count": 0, "is_unread": False}
 
 
 def _newest_of_inbox(workspace_id: int) -> ColumnElement[Any]:

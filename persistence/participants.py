@@ -15,7 +15,7 @@ from persistence.deletions import SHOWN_KINDS
 from persistence.errors import LostRace, NothingFound
 from persistence.lists import Condition, ListQuery, ListSpec, belongs_to, reversible
 from persistence.records import Record, optional
-from persistence.stamps import stamped
+from persistence.stamps import EPOCH, stamped
 from persistence.tables.accounts import membership, user, user_ref
 from persistence.tables.changes import participant
 from persistence.tables.contacts import CONTACT_REF, contact
@@ -113,11 +113,13 @@ def _say(
 
 
 def mention(tx: Transaction, workspace_id: int, contact_ids: Collection[int], user_ids: Sequence[int]) -> None:
-    """Users are named in a note on each of these contacts."""
+    """Users are named in a note on each of these contacts. That is no look of theirs (`accounts.reminders`):
+    who has not looked at all was seen at EPOCH.
+    """
     if not user_ids:
         return
     values = {"mentioned_on": tx.now, "modified_on": stamped(tx, participant, workspace_id)}
-    made = {"workspace_id": workspace_id, "state": GONE, "seen_on": tx.now}
+    made = {"workspace_id": workspace_id, "state": GONE, "seen_on": EPOCH}
     pairs = product(sorted(set(contact_ids)), sorted(user_ids))
     added = tx.upsert(participant).values(
         [{**made, **values, "contact_id": contact_id, "user_id": user_id} for contact_id, user_id in pairs]

@@ -128,6 +128,11 @@ class WorkspaceChanges:
             if change:
                 self.counted[kind, _day_of(written_on), channel_id or 0] += change
 
+    def take_back(self, one: NewMessage) -> None:
+        """A message that was counted when it was written is never sent. It ends as a failed one, but has not failed."""
+        _count(self.counted, one, -1)
+        self.fare(FAILED, one.status, one.created_on, one.channel_id)
+
     def records(self) -> list[tuple[str, int]]:
         """The records that changed, by kind and id."""
         return [(kind, one) for kind, ids in sorted(self.ids.items()) for one in sorted(ids)]
@@ -136,14 +141,7 @@ class WorkspaceChanges:
         """What is added to the counts, by kind, day and subject."""
         counts = Counter(self.counted)
         for each in self.new_messages:
-            is_incoming, where = each.direction == INCOMING, (_day_of(each.created_on), each.channel_id or 0)
-            counts[CAME if is_incoming else WENT, *where] += 1
-            if each.author_id is not None:
-                counts[WROTE, where[0], each.author_id] += 1
-            if each.segments and not is_incoming:
-                counts[SEGMENTS, *where] += each.segments
-            if each.cost:
-                counts[COST, *where] += each.cost
+            _count(counts, each, 1)
         for day, contact_ids in self._heard(are_new=True).items():
             counts[ACTIVE, day, 0] += len(contact_ids)
         counts.update({(ERRORS, today, channel_id): number for channel_id, number in self.errors.items()})
@@ -179,6 +177,17 @@ class WorkspaceChanges:
             if each.direction == INCOMING and each.is_of_new == are_new:
                 found.setdefault(_day_of(each.created_on), set()).add(each.contact_id)
         return found
+
+
+def _count(counts: Counter[tuple[str, date, int]], one: NewMessage, number: int) -> None:
+    is_incoming, where = one.direction == INCOMING, (_day_of(one.created_on), one.channel_id or 0)
+    counts[CAME if is_incoming else WENT, *where] += number
+    if one.author_id is not None:
+        counts[WROTE, where[0], one.author_id] += number
+    if one.segments and not is_incoming:
+        counts[SEGMENTS, *where] += number * one.segments
+    if one.cost:
+        counts[COST, *where] += number * one.cost
 
 
 def _day_of(moment: datetime) -> date:

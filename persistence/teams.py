@@ -18,7 +18,7 @@ from persistence.sql.columns import is_uuid
 from persistence.sql.names import check_new, rename_record, require_id
 from persistence.tables.accounts import membership, user, user_ref
 from persistence.tables.contacts import TOPIC_REF, team, team_member, team_topic, ticket, topic
-from persistence.tickets.hours import check_hours
+from persistence.tickets.hours import check_holidays, check_hours
 from persistence.workspaces.records import hold_workspace
 
 TEAMS_PER_WORKSPACE = 50
@@ -86,7 +86,7 @@ class TeamForm:
         found = {
             "assigns_in_turn": self.assigns_in_turn,
             "hours": None if self.hours is None else check_hours(self.hours),
-            "holidays": None if self.holidays is None else sorted(set(self.holidays)),
+            "holidays": None if self.holidays is None else check_holidays(self.holidays),
             "closed_text": None if self.closed_text is None else self.closed_text.strip(),
             "reply_minutes": self.reply_minutes,
         }

@@ -365,7 +365,7 @@ def begin_reminders(runtime: Runtime) -> Callable[[], bool]:
             with database.reading() as tx:
                 workspaces = list_reminded_workspaces(tx)
             for workspace_id in workspaces:
-                database.write(partial(remind, workspace_id=workspace_id))
+                database.write(partial(remind, workspace_id=workspace_id, base_url=runtime.settings.base_url))
         return False
 
     return step

@@ -18,8 +18,8 @@ import { SnoozeForm } from "./snooze.js";
 
 /**
  * A conversation or ticket as far as it matters here: `contact` and `ticket` are UUIDs, `assignee` an address, `message` the
- * last one if it came from the contact; it is `archived` if the last one is.
- * @typedef {{uuid: string, name: string | null, urns: string[], contact: string, ticket: string, assignee: string | null, unread: number, archived: boolean,
+ * last one if it came from the contact; it is `archived` if the last one is, and put away `until` a time.
+ * @typedef {{uuid: string, name: string | null, urns: string[], contact: string, ticket: string, assignee: string | null, unread: number, archived: boolean, until: string | null,
  *   message: {id: number, labels: string[]} | null}} Several
  * @typedef {{title: string, icon: string, done: string, fits?: (each: Several) => boolean, work: (some: Several[], key?: string) => Promise<unknown>,
  *   undo: (some: Several[]) => Promise<unknown>}} Deed `fits` tells with which it can be done
@@ -168,7 +168,9 @@ export default function Bulk({ selection, picked, filters, several, hasMore, isT
     { id: "nobody", text: t("tickets.nobody"), onPick: ask(assigning(null)) },
   ];
   /** @type {Deed} */
-  const wake = { title: t("snooze.end"), icon: "clock", done: t("snooze.ended"), work: snooze("unsnooze"), undo: async () => {} };
+  const wake = { title: t("snooze.end"), icon: "clock", done: t("snooze.ended"), work: snooze("unsnooze"), undo: async (some) => {
+    for (const [until, theirs] of groupsOf(some, (each) => each.until ?? "")) await snooze("snooze", until)(theirs);
+  } };
   const more = !isTickets && may("act_on_conversations") && [read, unread, ...(filters.folder === SNOOZED ? [wake] : [])].map((deed) => ({ text: deed.title, icon: deed.icon, onPick: ask(deed) }));
   return html`
     <div class="bulk-line" role="toolbar" aria-label=${t("bulk.title")}>

@@ -32,8 +32,9 @@ export function Snoozed({ contact }) {
   useChanges(["conversation", "message"], load, (record) => ("contact" in record ? record.contact?.uuid : record.uuid) === contact && (!("contact" in record) || !!found?.snoozed_until));
   if (!found?.snoozed_until) return null;
   const { folder, snoozed_until: until, snoozed_by: by } = found;
-  const end = () => post("conversations", { contacts: [contact], action: "unsnooze" });
-  const again = () => post("conversations", { contacts: [contact], action: "snooze", until });
+  // Whoever is not told by the stream now sees it all the same.
+  const end = () => post("conversations", { contacts: [contact], action: "unsnooze" }).then(load);
+  const again = () => post("conversations", { contacts: [contact], action: "snooze", until }).then(load);
   return html`<div class="thread-bar snoozed" role="status">
     <span><${Icon} name="clock" size=${16} /> ${snoozeText(until, folder, by?.name || by?.email)}</span>
     ${may("act_on_conversations") && html`<button type="button" onClick=${() => attempt(end, t("snooze.ended"), folder === "snoozed" ? again : undefined)}>${t("snooze.end")}</button>`}

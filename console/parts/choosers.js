@@ -43,7 +43,11 @@ const languages = () => [...LANGUAGES.split(" "), ...NAMES.keys()].map((code) =>
 
 /** @param {{id: string, value?: string | null}} props */
 export function CountryChoice({ id, value }) {
-  const [known] = useState(countries);
+  // What somebody has chosen elsewhere is not cleared by who changes something else.
+  const [known] = useState(() => {
+    const all = countries();
+    return value && !all.some(([code]) => code === value) ? [/** @type {[string, string]} */ ([value, value]), ...all] : all;
+  });
   return html`<select id=${id} name="country" aria-describedby=${`${id}-help`}>
     <option value="">–</option>
     ${known.map(([code, name]) => html`<option key=${code} value=${code} selected=${code === value}>${name}</option>`)}</select>`;
@@ -70,6 +74,7 @@ export function LanguagesChoice({ id, name, value }) {
   const [known] = useState(languages);
   const [isOther, setOther] = useState(false);
   const field = useRef(/** @type {HTMLInputElement | null} */ (null));
+  const list = useRef(/** @type {HTMLSelectElement | null} */ (null));
   const change = (/** @type {string[]} */ codes) => {
     setChosen(codes);
     if (!field.current) return;
@@ -87,12 +92,14 @@ export function LanguagesChoice({ id, name, value }) {
     if (!/^[a-z]{3}$/i.test(target.value)) return;
     add(target.value.toLowerCase());
     setOther(false);
+    // The field goes, and so does the button of what is removed: the focus would go with them.
+    list.current?.focus();
   };
   return html`
     <input type="hidden" name=${name} value=${chosen.join(" ")} ref=${field} onChange=${(/** @type {any} */ { target }) => setChosen(target.value.split(" ").filter(Boolean))} />
     <ol class="chosen">${chosen.map((code) => html`<li key=${code} class="tag">${nameOf(code)}
-      <button type="button" class="quiet tiny" aria-label=${t("settings.remove_language", { name: nameOf(code) })} onClick=${() => change(chosen.filter((each) => each !== code))}><${Icon} name="close" size=${14} /></button></li>`)}</ol>
-    <select id=${id} required=${chosen.length === 0} aria-describedby=${`${id}-help`} value=${isOther ? OTHER : ""} onChange=${pick}>
+      <button type="button" class="quiet tiny" aria-label=${t("settings.remove_language", { name: nameOf(code) })} onClick=${() => (change(chosen.filter((each) => each !== code)), list.current?.focus())}><${Icon} name="close" size=${14} /></button></li>`)}</ol>
+    <select ref=${list} id=${id} required=${chosen.length === 0} aria-describedby=${`${id}-help`} value=${isOther ? OTHER : ""} onChange=${pick}>
       <option value="">${t("settings.add_language")}</option>
       ${known.filter(([code]) => !chosen.includes(code)).map(([code, text]) => html`<option key=${code} value=${code}>${text}</option>`)}
       <option value=${OTHER}>${t("settings.other_language")}</option></select>

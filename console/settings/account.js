@@ -94,7 +94,7 @@ function Notices() {
       <//>
       ${isBlocked && told !== "none" && html`<p class="problem" role="alert">${t("told.blocked")}</p>`}
       <label class="choice-line"><input type="checkbox" checked=${sound} onChange=${() => choose({ sound: !sound })} /> ${t("told.sound")}</label>
-      ${present && may("list_conversations") && html`<${Field} label=${t("told.mail_of")} id="mail-of" help=${t("told.mail_help")}>
+      ${present && may("attend_conversation") && html`<${Field} label=${t("told.mail_of")} id="mail-of" help=${t("told.mail_help")}>
         <select id="mail-of" aria-describedby="mail-of-help" onChange=${(/** @type {any} */ event) => mail(event.target.value)}>
           ${TOLD.map((each) => html`<option key=${each} value=${each} selected=${each === present.mail_of}>${word("told", each)}</option>`)}
         </select>

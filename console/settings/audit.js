@@ -62,7 +62,7 @@ function Line({ event }) {
     <div class="grows">
       <p><span class="faint">${word("resource", event.resource)}</span> <strong>${record.uuid ? html`<button type="button" class="link" onClick=${filter}>${name}</button>` : name}</strong></p>
       ${changes && html`<ul class="changes">${Object.entries(changes).map(([field, [former, present]]) => html`<li key=${field}>
-        <span class="faint">${word("audit_field", field)}:</span>
+        <span class="faint">${word("audit_field", field, event.resource === "teams" ? word("team", field) : undefined)}:</span>
         ${event.action === "changed" && html` <s><bdi>${shown(field, former)}</bdi></s> <${Icon} name="forward" size=${12} />`} <bdi>${shown(field, event.action === "deleted" ? former : present)}</bdi></li>`)}</ul>`}
     </div>
     <p class="who-when"><span>${actor(event)}</span> <time class="faint" dateTime=${event.created_on} title=${fullTime(event.created_on)}>${shortTime(event.created_on)}</time></p>
@@ -76,11 +76,14 @@ const FAMILIES = { method: "session_method", role: "role" };
 function shown(field, value) {
   if (value === null || value === undefined || value === "") return "–";
   if (value === "hidden") return t("settings.hidden");
-  if (Array.isArray(value)) return value.join(", ");
+  if (Array.isArray(value)) return value.map(partText).join(", ") || "–";
   if (typeof value === "object") return JSON.stringify(value);
   if (FAMILIES[field]) return word(FAMILIES[field], String(value));
   return TIME.test(String(value)) ? shortTime(String(value)) : String(value);
 }
+
+/** A part of a list, such as the hours of a day. @param {unknown} part */
+const partText = (part) => (part && typeof part === "object" ? Object.values(part).join(" ") : String(part));
 
 /** @param {Event} event */
 function actor({ user, token, command }) {

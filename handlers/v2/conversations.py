@@ -24,6 +24,6 @@ def act_on_conversations(request: Request) -> Answer:
     else:
         moment = parse_moment(until)
         if moment is None:
-            raise InvalidInput.on("until", "A time in the future, within a year, is required.")
+            raise InvalidInput.on("until", "A time in the future, within 90 days, is required.")
         snooze(tx, workspace_id, contact_ids, moment, request.credentials.user_id)
     return no_content()

@@ -13,6 +13,7 @@ from persistence.sql.due_work import list_workspaces
 from persistence.tables.accounts import membership, user, workspace
 from persistence.tables.changes import conversation, participant
 from persistence.tables.contacts import OPEN, ticket
+from persistence.tickets.records import TICKET_ROLES
 
 UNASSIGNED, ALL = "unassigned", "all"
 AWAY = timedelta(hours=1)
@@ -71,9 +72,10 @@ def list_reminded_workspaces(tx: Transaction) -> list[int]:
     return list_workspaces(tx, membership.c.workspace_id, WANTS_MAIL)
 
 
-def remind(tx: Transaction, workspace_id: int) -> None:
+def remind(tx: Transaction, workspace_id: int, base_url: str = "") -> None:
     """Posts a mail to each person of a workspace for whom something has waited for an hour, unread, and who has neither
-    looked at a conversation for as long nor been mailed since. Whoever is mailed by another worker is left to it.
+    looked at a conversation for as long nor been mailed since. Whoever is mailed by another worker is left to it. Links
+    begin with `base_url`; without one, with the address at which the person chose mail, which may be a former one.
     """
     rows = membership.c
     looked = select(func.max(participant.c.seen_on)).where(
@@ -88,12 +90,14 @@ def remind(tx: Transaction, workspace_id: int) -> None:
     number = select(func.count()).select_from(some).correlate(membership).scalar_subquery()
     columns = (rows.user_id, rows.mail_language, rows.mail_root, user.c.email, workspace.c.name, number.label("number"))
     joined = membership.join(user, user.c.id == rows.user_id).join(workspace, workspace.c.id == rows.workspace_id)
-    mine = (rows.workspace_id == workspace_id) & WANTS_MAIL & user.c.is_active
+    # Another role than these is never known to have looked, or may not list conversations any more.
+    mine = (rows.workspace_id == workspace_id) & WANTS_MAIL & rows.role.in_(TICKET_ROLES) & user.c.is_active
     found = select(*columns).select_from(joined).where(mine, is_first, is_gone, is_waiting).order_by(rows.user_id)
     people = tx.execute(found.limit(AT_ONCE).with_for_update(of=membership, skip_locked=True)).all()
     for row in people:
         count = f"{COUNTED}+" if row.number > COUNTED else str(row.number)
-        told = {"workspace": row.name, "language": row.mail_language or "", "root": row.mail_root or "", "count": count}
+        root = base_url.rstrip("/") or row.mail_root or ""
+        told = {"workspace": row.name, "language": row.mail_language or "", "root": root, "count": count}
         post(tx, REMINDER, row.email, told, LIFETIME)
     if people:
         told_now = (rows.workspace_id == workspace_id) & rows.user_id.in_([row.user_id for row in people])

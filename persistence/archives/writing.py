@@ -35,11 +35,11 @@ from persistence.sql.columns import new_uuid
 from persistence.tables.accounts import workspace
 from persistence.tables.flows import flow_run, flow_session
 from persistence.tables.messages import DELETED, message
+from persistence.tables.policies import KEPT_FOR
 from persistence.tables.service import archive
 
 logger = logging.getLogger("relayboard.worker")
 
-KEPT_FOR = timedelta(days=90)
 PAUSE = timedelta(minutes=30)
 """How long others leave an archive to the process that has begun it."""
 LONG_PAUSE = timedelta(days=1)

@@ -366,7 +366,9 @@ def _move_history(tx: Transaction, workspace: Workspace, kept_id: int, other_id:
 
 
 def _join_conversations(tx: Transaction, workspace: Workspace, kept_id: int, other_id: int) -> None:
-    """What was unread stays unread, and nothing snoozed. The conversation is written anew once messages moved."""
+    """What was unread stays unread. What of the kept contact is snoozed stays so, unless messages of the inbox move to
+    it: the conversation is written anew once messages moved.
+    """
     rows = conversation.c
     mine = _ours(conversation, workspace) & rows.contact_id.in_([kept_id, other_id])
     found = tx.execute(select(rows.contact_id, rows.read_id, rows.is_unread).where(mine)).all()
@@ -379,7 +381,7 @@ def _join_conversations(tx: Transaction, workspace: Workspace, kept_id: int, oth
         read_id = tx.execute(newest).scalar_one() or read_id
     if any(row.contact_id == kept_id for row in found):
         tx.execute(delete(conversation).where(_of(conversation, workspace, other_id)))
-    tx.execute(update(conversation).where(mine).values(contact_id=kept_id, read_id=read_id, snoozed_until=None))
+    tx.execute(update(conversation).where(mine).values(contact_id=kept_id, read_id=read_id))
 
 
 def _rename(tx: Transaction, workspace: Workspace, table: Table, key: str, kept_id: int, other_id: int) -> set[int]:

@@ -90,8 +90,9 @@ def translate_from_form(
     is_file = body.get("file") is not None and body.get("format") is not None
     if is_file == (body.get("texts") is not None) or (body.get("file") is None) != (body.get("format") is None):
         raise InvalidInput.across("Send either texts, or a file and its format.")
-    tx.may_pause()
     field = "texts" if body.get("file") is None else "file"
+    # A workbook waits for a place and is read for seconds: before others have to wait for this unit of work.
+    tx.may_pause()
     try:
         given = _read_given(body)
     except TranslationFileError as error:

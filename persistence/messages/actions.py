@@ -19,6 +19,7 @@ from persistence.changes import (
     move_messages,
 )
 from persistence.channels.channels import IS_RELAYER
+from persistence.channels.terms import USUAL, load_terms
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace, RecordMissing
@@ -28,6 +29,7 @@ from persistence.messages.routes import Route, find_routes
 from persistence.messages.templated import FilledTemplate
 from persistence.sql.columns import NO_ID, is_uuid, read_id
 from persistence.sql.names import find_ids
+from persistence.stamps import NewMessage, changes_of
 from persistence.statements import insert_rows, statement
 from persistence.tables.channels import channel
 from persistence.tables.messages import (
@@ -262,9 +264,27 @@ def take_back(tx: Transaction, workspace_id: int, message_id: int, field: str) -
     that is due so soon that it may be on its way.
     """
     rows = message.c
+    mine = (rows.workspace_id == workspace_id) & (rows.id == message_id)
     waits = (rows.status == QUEUED) & (rows.due_reason == CHOSEN) & (rows.due_on > tx.now + SURE)
-    if not hold_messages(tx, (rows.workspace_id == workspace_id) & (rows.id == message_id) & waits):
+    if not hold_messages(tx, mine & waits):
         raise InvalidInput.on(field, "This message does not wait for its time any more.")
+    note_former_owners(tx, workspace_id, mine)
+    columns = (rows.contact_id, rows.channel_id, rows.author_id, rows.segments, rows.created_on)
+    row = tx.execute(select(*columns).where(mine)).one()
+    terms = load_terms(tx, workspace_id, {row.channel_id}).get(row.channel_id, USUAL)
+    written = NewMessage(
+        message_id,
+        row.contact_id,
+        row.channel_id,
+        OUTGOING,
+        row.created_on,
+        None,
+        segments=row.segments or 0,
+        cost=(row.segments or 0) * terms.segment_cost,
+        status=QUEUED,
+        author_id=row.author_id,
+    )
+    changes_of(tx, workspace_id).take_back(written)
     values = {"status": FAILED, "failed_reason": STOPPED, "due_on": None, "due_reason": None}
     change_messages(tx, workspace_id, [message_id], {**values, **EMPTIED})
 

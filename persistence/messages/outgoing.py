@@ -336,6 +336,7 @@ def _row(
     visibility = VISIBLE if route is not None else DELETED
     route = route or Route(failed_reason=CONTACT_INACTIVE)
     own = terms.get(route.channel_id or 0, USUAL)
+    due_on = draft.due_on if route.failed_reason is None else None
     segments = own.count(route.urn, draft.text, [each["url"] for each in draft.attachments])
     return {
         "uuid": new_uuid(),
@@ -360,8 +361,8 @@ def _row(
         "is_fallback": route.is_fallback or None,
         "segments": segments,
         "cost": (segments or 0) * own.segment_cost,
-        "due_on": draft.due_on,
-        "due_reason": None if draft.due_on is None else CHOSEN,
+        "due_on": due_on,
+        "due_reason": None if due_on is None else CHOSEN,
         "created_on": tx.now,
         "modified_on": tx.now,
     }

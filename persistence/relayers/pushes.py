@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from sqlalchemy import Executable, delete, func, literal, select, update
+from sqlalchemy import Executable, delete, func, literal, or_, select, update
 
 from persistence.database import Transaction
 from persistence.leases import Leases
@@ -176,6 +176,8 @@ def _select_due(workspace_id: int, via: str, now: datetime, limit: int) -> Execu
     its = (channel.c.id == _rows.channel_id) & (channel.c.workspace_id == _rows.workspace_id) & channel.c.is_active
     theirs = (message.c.workspace_id == _rows.workspace_id) & (message.c.channel_id == _rows.channel_id)
     waits = theirs & IS_UNSENT & message.c.status.in_((QUEUED, ERRORED)) & (message.c.visibility == VISIBLE)
+    # The phone gets what waits for its time, perhaps for weeks, when it comes by itself after that.
+    waits &= or_(message.c.due_on.is_(None), message.c.due_on <= now)
     new = select(literal(1)).where(waits, message.c.offered_on.is_(None)).limit(1)
     offered = select(func.max(message.c.offered_on)).where(waits)
     columns = (

@@ -393,7 +393,8 @@ says what made it by itself (`persistence.messages.incoming`), null if a person 
 `segments` is the number of SMS,
 null for what is no SMS and for messages from before they were counted. `is_fallback` ones go by a channel because
 another has failed for long. `due_on` is when it may be sent if it had to wait, for the `hours` or the `budget` of its
-channel (`due_reason`). `stored_on` is our time of storing if `created_on` is the channel's time, otherwise null.
+channel, or for a time that somebody has `chosen` (`due_reason`). `stored_on` is our time of storing if `created_on` is
+the channel's time, otherwise null.
 `offered_on` is when a phone was first asked to send it, `reported_on` the phone's time of its last report about it."""
 
 

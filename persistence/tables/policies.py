@@ -5,6 +5,7 @@ what becomes of them when two contacts are merged, what the audit log tells, and
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field as declared
+from datetime import timedelta
 from typing import Any, Literal
 
 from sqlalchemy import Table
@@ -15,7 +16,8 @@ POLICY = "policy"
 TRIMMED = "trimmed"
 """The worker deletes what is old; `tests/worker/test_ages.py` has the ages."""
 TO_ARCHIVE = "archived"
-"""Old rows are moved into files, 90 days after their end."""
+KEPT_FOR = timedelta(days=90)
+"""Old rows are moved into files, so long after their end."""
 SET_UP = "what people set up, by hand or by import: it grows with their work, and they delete it"
 
 

@@ -65,6 +65,15 @@ def load_hours(hours: Sequence[Mapping[str, str]], holidays: Sequence[str], zone
     return WorkHours(week or dict.fromkeys(range(len(DAYS)), WHOLE_DAY), days, zone)
 
 
+def check_holidays(days: Sequence[str]) -> list[str]:
+    """The holidays of a request as they are stored, in their order. Raises InvalidInput for what only looks like a
+    day, such as one of the year 0: a stored one would end whoever opens a ticket."""
+    try:
+        return sorted({date.fromisoformat(each).isoformat() for each in days})
+    except ValueError as error:
+        raise InvalidInput.on("holidays", "Expected a date, like 2027-03-02.", "wrong_form") from error
+
+
 def check_hours(hours: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
     """The hours of a request as they are stored, by weekday. Raises InvalidInput for a day that has two."""
     found = {each["day"]: {name: each[name] for name in ("day", "opens", "closes")} for each in hours}

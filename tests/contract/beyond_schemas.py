@@ -73,6 +73,18 @@ REASONS = [
     ),
     Reason("a time in the future", r"A time in the future, within a year, is required\.", r"POST \S+ scheduled_on"),
     Reason(
+        "a time in the future",
+        r"A time in the future, within (?:90|30) days, is required\.|Messages are archived after 90 days: .*",
+        r"POST /api/v2/(?:conversations\.json until|messages\.json send_on)",
+    ),
+    Reason("the state of a record", r"At that time the channel takes only .*", r"POST /api/v2/messages\.json send_on"),
+    Reason("the state of a record", r"This message does not wait for its time any more\."),
+    Reason(
+        "days that differ, of the calendar",
+        r"Each day of the week has its hours once at most\.|Expected a date, like 2027-03-02\.",
+        r"POST /api/v2/teams\.json (?:hours|holidays)",
+    ),
+    Reason(
         "what repeats",
         r"(?:Only what repeats has this|What repeats needs a time|A weekly schedule needs letters of MTWRFSU"
         r"|A monthly schedule has one day, from 1 to 31|Only weekly and monthly schedules have days"

@@ -16,7 +16,8 @@ from starlette.testclient import TestClient
 from persistence.accounts.invitations import finish_letter
 from persistence.changes import change_messages
 from persistence.database import Database, Transaction
-from persistence.tables.accounts import account_mail, sign_in_link
+from persistence.participants import mention
+from persistence.tables.accounts import account_mail, sign_in_link, user
 from persistence.tables.messages import message
 from persistence.workspaces.records import Workspace
 from relayboard.base.mail_server import read_mail_server
@@ -24,7 +25,7 @@ from relayboard.base.settings import RateLimit, Settings
 from testbed.tokens import make_token
 from tests.accounts import ACCOUNT, EMAIL, LABELS, PASSWORD, Browser, add_person, serving
 from tests.conftest import Clock
-from tests.factories import make_contact, make_messages
+from tests.factories import id_of, make_contact, make_messages
 from tests.worker.flows.mail_receivers import Mailbox, receiving_mail
 from tests.worker.flows.service_settings import with_settings
 from worker import jobs
@@ -139,6 +140,12 @@ def test_who_chose_so_is_mailed_once_of_what_waits_when_they_have_not_looked_for
     (letter,) = post.mailbox.envelopes
     assert "1" in message_text(letter.content) and "non lues" in message_text(letter.content)
     clock.advance(hours=2)
+    assert mails() == []
+    other = id_of(database, make_contact(database, workspace, "+250788000222"))
+    with database.writing() as tx:
+        # To be named is not to look.
+        mention(tx, workspace.id, [other], [tx.execute(select(user.c.id).where(user.c.email == EMAIL)).scalar_one()])
+    clock.advance(hours=1)
     assert mails() == []
 
     look()

@@ -18,6 +18,7 @@ from tests.factories import id_of, make_contact, make_messages
 
 PATH = "/api/v2/conversations.json"
 NOTES = "/api/v2/contact_notes.json"
+MERGES = "/api/v2/contact_merges.json"
 LABELS = "/api/v2/labels.json"
 ACTIONS = "/api/v2/message_actions.json"
 TICKETS, TICKET_ACTIONS = "/api/v2/tickets.json", "/api/v2/ticket_actions.json"
@@ -136,6 +137,8 @@ def test_a_snoozed_conversation_is_put_away_for_all_until_its_time_and_then_unre
     assert look("Amina")["unread_count"] == 0 and look("Amina")["snoozed_by"]["email"] is not None
     assert act("Amina", "unsnooze") == 204
     inbox.hear("Bosco")
+    without_messages = make_contact(inbox.database, inbox.workspace, "+250788999999")
+    assert inbox.api.post(MERGES, {"contact": inbox.people["Claire"], "other": without_messages}).status_code == 200
     with inbox.database.writing() as tx:
         change_messages(tx, inbox.workspace.id, [answered], {"status": "wired"})
     assert (inbox.names(folder="inbox"), inbox.names(folder="snoozed")) == (["Bosco", "Amina"], ["Claire"])
@@ -162,8 +165,10 @@ def test_a_snoozed_conversation_is_put_away_for_all_until_its_time_and_then_unre
         act("Amina", "snooze"),
         act("Amina", "snooze", until="2020-01-01T00:00:00Z"),
         act("Amina", "read", until=hour),
+        # Its last message, and with it the conversation, is archived by then.
+        act("Amina", "snooze", until=(clock.moment + timedelta(days=90)).isoformat()),
     ]
-    assert refused == [400] * 3
+    assert refused == [400] * 4
 
 
 def test_nothing_is_marked_if_one_contact_is_unknown(inbox: Inbox) -> None:

@@ -4,8 +4,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import func, select
 
 from persistence.database import Database
+from persistence.tables.changes import day_count
 from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.channel_rows import add_channel
@@ -288,6 +290,11 @@ def test_a_message_waits_for_the_time_that_somebody_chose_is_sent_at_another_or_
     assert kept()[1:] == [("Good night", at(days=1), "chosen")]
     assert agent.delete(PATH, uuid=third["uuid"]).status_code == 204
     assert (len(kept()), agent.delete(PATH, uuid=third["uuid"]).status_code) == (1, 404)
+
+    with database.reading() as tx:
+        number = func.sum(day_count.c.number)
+        counted = dict(tx.execute(select(day_count.c.kind, number).group_by(day_count.c.kind)).tuples().all())
+    assert (counted["went"], counted["wrote"], counted.get("lost", 0)) == (1, 1, 0)
 
     fourth = send(text="At 8", send_on=at(hours=1)).json()
     clock.advance(minutes=59, seconds=55)

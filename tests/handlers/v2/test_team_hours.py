@@ -67,6 +67,8 @@ def test_a_team_keeps_its_hours_until_they_change(desk: Desk) -> None:
         {"hours": [*DAYTIME, DAYTIME[0]]},
         {"hours": [{**DAYTIME[0], "closes": "24:30"}]},
         {"holidays": ["2026-02-30"]},
+        {"holidays": ["0000-01-01"]},
+        {"holidays": ["+026-12-25"]},
         {"reply_minutes": -1},
     ):
         refused = desk.head.post(TEAMS, {"name": "Bad", **nothing, **bad}, uuid=desk.team["uuid"])

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 import pytest
 from sqlalchemy import func, select, update
@@ -97,13 +98,16 @@ class Office:
         send_texts_to(self.api, phone, text)
 
 
-def send_texts_to(api: Api, phone: Phone, *texts: str) -> None:
+def send_texts_to(api: Api, phone: Phone, *texts: str, due_on: datetime | None = None) -> None:
     with api.database.writing() as tx:
         rows = contact.c
         contact_id = tx.execute(select(rows.id).where(rows.workspace_id == api.workspace.id).limit(1)).scalar_one()
         assert phone.state.relayer_id is not None
         create_outgoing(
-            tx, api.workspace.id, [Draft(contact_id, text) for text in texts], channel_id=phone.state.relayer_id
+            tx,
+            api.workspace.id,
+            [Draft(contact_id, text, due_on=due_on) for text in texts],
+            channel_id=phone.state.relayer_id,
         )
 
 
@@ -150,7 +154,9 @@ class TestWhen:
         assert office.work() == ["tok-A1"]
 
     def test_a_phone_that_fetched_and_reported_is_not_pushed_again(self, office: Office) -> None:
+        """Nor for what somebody sent for a time that is ahead."""
         phone = office.phone()
+        send_texts_to(office.api, phone, "Come today", due_on=office.clock.moment + timedelta(days=2))
         office.queue_message(phone)
         office.work()
         phone.sync()
