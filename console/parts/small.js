@@ -61,7 +61,8 @@ export function ListEnd({ list }) {
   </div>`;
 }
 
-export const Waiting = () => html`<p class="waiting" role="status"><span class="spinner" aria-hidden="true"></span>${t("state.loading")}</p>`;
+/** Bars in the place of what is still loaded. */
+export const Waiting = () => html`<p class="waiting skeleton" role="status"><span class="hidden">${t("state.loading")}</span><span></span><span></span><span></span></p>`;
 
 /**
  * A field of a form with its label, help and error.

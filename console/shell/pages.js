@@ -1,13 +1,13 @@
 /** The pages of the console, in the order of the navigation. A page is loaded when it is first opened. One that `isUnder` another
  *  is reached from there. On a small screen what is open in a page takes the place of the navigation and leads back to the page;
  *  one with `ownSections` has no such way back. The bar of a small screen has room for five pages:
- *  those that are `isBeyond` stand in its menu. */
+ *  those that are `isBeyond` stand in its menu. A wide navigation names the `group` of pages that stand together. */
 
 import { may } from "../shared/session.js";
 import { addTexts } from "../shared/texts.js";
 
 /**
- * @typedef {{name: string, title: import("../shared/texts.js").Key, icon: string, isFor: () => boolean, isUnder?: string, ownSections?: boolean, isBeyond?: boolean,
+ * @typedef {{name: string, title: import("../shared/texts.js").Key, icon: string, group?: import("../shared/texts.js").Key, isFor: () => boolean, isUnder?: string, ownSections?: boolean, isBeyond?: boolean,
  *   load: () => Promise<{default: (props: {place: import("../shared/router.js").Place}) => any}>}} Page
  */
 
@@ -35,6 +35,7 @@ export const PAGES = [
     name: "inbox",
     title: "inbox.title",
     icon: "inbox",
+    group: "shell.talk",
     isFor: () => may("list_conversations"),
     load: () => import("../inbox/page.js"),
   },
@@ -42,6 +43,7 @@ export const PAGES = [
     name: "contacts",
     title: "contacts.title",
     icon: "contacts",
+    group: "shell.talk",
     isFor: () => may("list_contacts"),
     load: () => withTexts("../contacts/texts/", import("../contacts/page.js")),
   },
@@ -73,6 +75,7 @@ export const PAGES = [
     name: "tickets",
     title: "tickets.title",
     icon: "ticket",
+    group: "shell.talk",
     isFor: () => may("list_tickets"),
     load: () => import("../tickets/page.js"),
   },
@@ -80,13 +83,24 @@ export const PAGES = [
     name: "broadcasts",
     title: "broadcasts.title",
     icon: "send",
+    group: "shell.reach",
     isFor: () => may("list_broadcasts"),
     load: () => withTexts("../broadcasts/texts/", import("../broadcasts/page.js")),
+  },
+  {
+    name: "campaigns",
+    title: "campaigns.title",
+    icon: "campaign",
+    group: "shell.reach",
+    isFor: () => may("list_campaigns"),
+    isBeyond: true,
+    load: () => withTexts("../campaigns/texts/", import("../campaigns/page.js")),
   },
   {
     name: "flows",
     title: "flows.title",
     icon: "flow",
+    group: "shell.automate",
     isFor: () => may("list_flows"),
     isBeyond: true,
     load: () => withTexts("../flows/texts/", import("../flows/page.js")),
@@ -95,22 +109,16 @@ export const PAGES = [
     name: "triggers",
     title: "triggers.title",
     icon: "play",
+    group: "shell.automate",
     isFor: () => may("list_triggers"),
     isBeyond: true,
     load: () => withTexts("../triggers/texts/", import("../triggers/page.js")),
   },
   {
-    name: "campaigns",
-    title: "campaigns.title",
-    icon: "campaign",
-    isFor: () => may("list_campaigns"),
-    isBeyond: true,
-    load: () => withTexts("../campaigns/texts/", import("../campaigns/page.js")),
-  },
-  {
     name: "channels",
     title: "channels.title",
     icon: "channel",
+    group: "shell.set_up",
     isFor: () => may("list_channels"),
     isBeyond: true,
     load: () => withTexts("../channels/texts/", import("../channels/page.js")),
@@ -127,6 +135,7 @@ export const PAGES = [
     name: "settings",
     title: "settings.title",
     icon: "gear",
+    group: "shell.set_up",
     isFor: () => true,
     isBeyond: true,
     ownSections: true,

@@ -74,7 +74,8 @@ const Navigation = ({ pages, current }) => html`
     <button type="button" class="quiet seek" title="Ctrl K" onClick=${openPalette}><${Icon} name="search" /><span>${t("palette.title")}</span></button>
     <ul>
       ${pages.map(
-        ({ name, title, icon, isBeyond }) => html`
+        ({ name, title, icon, group, isBeyond }, place) => html`
+          ${group && group !== pages[place - 1]?.group && html`<li key=${group} class="group">${t(group)}</li>`}
           <li key=${name} class=${isBeyond ? "is-beyond" : undefined}>
             <a href=${link([name])} aria-current=${name === current ? "page" : undefined}>
               <${Icon} name=${icon} /><span>${t(title)}</span>

@@ -143,7 +143,7 @@ def count_bytes(page: Page) -> list[int]:
 def open_page(page: Page, clinic: Clinic, *parts: str) -> None:
     page.goto(f"{clinic.service.url}/#/{'/'.join(parts)}")
     expect(page.locator("main h1:visible, main h2:visible").first).to_be_visible()
-    expect(page.locator(".spinner")).to_have_count(0)
+    expect(page.locator(".waiting")).to_have_count(0)
 
 
 def refused(page: Page, path: str) -> int:

@@ -99,7 +99,7 @@ def texts_of(clinic: Clinic, contact: str) -> list[str]:
 def test_an_sms_appears_by_itself_and_the_reply_reaches_the_phone(somebody, clinic):
     page = sign_in(somebody, clinic, "agent")
     expect(page.locator(".conversation").first).to_be_visible()
-    expect(page.locator(".spinner")).to_have_count(0)
+    expect(page.locator(".waiting")).to_have_count(0)
 
     clinic.phone.receive_sms("+250788000112", "Is anybody there?")
     clinic.sync()
@@ -213,9 +213,9 @@ ALL_PAGES = [
     "Contacts",
     "Tickets",
     "Broadcasts",
+    "Campaigns",
     "Flows",
     "Triggers",
-    "Campaigns",
     "Channels",
     "Settings",
 ]
@@ -266,7 +266,7 @@ def test_every_page_can_be_used_by_everybody_on_every_screen(somebody, clinic):
         if row.count():
             row.click()
             expect(page.locator("main h1:visible, main h2:visible").first).to_be_visible()
-            expect(page.locator(".spinner")).to_have_count(0)
+            expect(page.locator(".waiting")).to_have_count(0)
             look(f"{name}, one")
         screens = screens[::-1]
 
@@ -292,7 +292,7 @@ def test_a_person_reads_the_console_in_their_language_from_right_to_left(somebod
         row = page.locator(".conversation, .who").first
         if row.count():
             row.click()
-            expect(page.locator(".spinner")).to_have_count(0)
+            expect(page.locator(".waiting")).to_have_count(0)
         for size in (WIDE, NARROW):
             page.set_viewport_size(size)
             found += [f"{name} {size['width']}: {each}" for each in page.evaluate(ASTRAY)]

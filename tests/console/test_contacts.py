@@ -43,7 +43,7 @@ def test_a_query_is_completed_as_it_is_typed_and_a_wrong_one_says_what_is_wrong(
     expect(completions(page).first).to_have_attribute("value", "district = ")
     search.fill('district = "Gasabo"')
     expect(page).to_have_url(re.compile("search="))
-    expect(page.locator(".spinner")).to_have_count(0)
+    expect(page.locator(".waiting")).to_have_count(0)
     expected = clinic.service.get(CONTACTS, query='district = "Gasabo"')["results"]
     assert len(expected) > 0
     expect(page.locator(".who")).to_have_count(len(expected))

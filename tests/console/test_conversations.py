@@ -56,7 +56,7 @@ def choose_folder(page: Page, name: str) -> None:
     else:
         pick(page, "More folders and labels", name, "menuitemradio")
         expect(page.locator(".folder-button")).to_contain_text(name)
-    expect(page.locator(".side .spinner")).to_have_count(0)
+    expect(page.locator(".side .waiting")).to_have_count(0)
 
 
 def picture() -> bytes:

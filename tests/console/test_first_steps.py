@@ -152,7 +152,7 @@ def test_the_link_of_the_demo_signs_in_without_a_failed_request_also_a_second_ti
         page.on("console", lambda message, said=said: said.append(message.text) if message.type == "error" else None)
         page.goto(link)
         expect(page.get_by_role("heading", name="Overview")).to_be_visible()
-        expect(page.locator(".spinner")).to_have_count(0)
+        expect(page.locator(".waiting")).to_have_count(0)
         assert PASSWORD not in page.url and "demo" not in page.url
         assert said == []
 
