@@ -5,7 +5,8 @@ import { Badge, Empty, ListEnd } from "../parts/small.js";
 import { useAll, useList } from "../shared/lists.js";
 import { useRepeat } from "../shared/repeat.js";
 import { link } from "../shared/router.js";
-import { fullTime, listTime, number, shortTime, size, t, word } from "../shared/texts.js";
+import { may } from "../shared/session.js";
+import { fullTime, listTime, number, periodText, shortTime, size, t, word } from "../shared/texts.js";
 import { html } from "../shared/ui.js";
 import { ExportForm } from "./form.js";
 
@@ -42,7 +43,31 @@ export default function Exports({ place }) {
         </li>`)}
       </ul>
       <${ListEnd} list=${list} />
+      ${may("list_archives") && html`<${Archives} />`}
     </main>
+  `;
+}
+
+/** Files into which the service moved what is old; nothing while it has moved nothing. */
+function Archives() {
+  const list = useList("archives", {});
+  if (list.items.length === 0) return null;
+  return html`
+    <section aria-labelledby="archives-title">
+      <h2 id="archives-title">${t("archives.title")}</h2>
+      <p class="help">${t("archives.help")}</p>
+      <ul class="stack">
+        ${list.items.map((each) => {
+          const type = `${each.archive_type}s`;
+          return html`<li key=${`${type} ${each.period} ${each.start_date}`} class="card job">
+            <strong>${word("export_type", type)}</strong>
+            <span class="grows">${periodText(each.start_date, each.period)} · ${t("exports.records", { count: number(each.record_count) })} · ${size(each.size)}</span>
+            ${each.download_url && html`<a class="button" href=${each.download_url} download=${`${type}-${each.start_date}.jsonl.gz`}><${Icon} name="download" size=${16} /> ${t("exports.download")}</a>`}
+          </li>`;
+        })}
+      </ul>
+      <${ListEnd} list=${list} />
+    </section>
   `;
 }
 

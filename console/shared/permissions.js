@@ -32,6 +32,7 @@ export const PERMISSIONS = {
   attend_conversation: helpers,
   list_contact_imports: editors,
   list_exports: editors,
+  list_archives: editors,
   list_labels: staff,
   list_flows: [...staff, "surveyor"],
   list_runs: staff,

@@ -127,6 +127,10 @@ export const shortTime = (time) => format(new Date(time), { dateStyle: "medium",
 /** @param {string} time */
 export const dateText = (time) => format(new Date(time), { day: "numeric", month: "short", year: "numeric" });
 
+/** A day or a month of the calendar. @param {string} first its first day @param {"daily" | "monthly"} period */
+export const periodText = (first, period) =>
+  formatOf(locale(), { ...(period === "daily" && { day: "numeric" }), month: "long", year: "numeric", timeZone: "UTC" }).format(new Date(first));
+
 /** The day on which something happened, as a key that sorts. @param {string} time */
 export const dayKey = (time) =>
   formatOf("en-CA", { timeZone: zone.value, dateStyle: "short" }).format(new Date(time));

@@ -2,6 +2,7 @@
 
 import csv
 import re
+from datetime import date
 
 from playwright.sync_api import FilePayload, expect
 
@@ -9,6 +10,7 @@ from flows.urns import parse
 from persistence.contacts.urns import ensure_owners
 from testbed.running import wait_until
 from tests.console.pages import NARROW, WIDE, findings, open_page, sign_in
+from tests.handlers.v2.test_archives import add as add_archive
 
 MANY = 60_000
 DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -111,6 +113,10 @@ def test_a_file_of_people_is_looked_at_imported_and_exported(somebody, clinic):
     assert re.fullmatch(rf"contacts-{DAY}\.csv", saved.value.suggested_filename)
     (bosco,) = csv.DictReader(saved.value.path().read_text(encoding="utf-8-sig").splitlines())
     assert bosco["Name"] == "Bosco"
+    add_archive(clinic.service.database, clinic.service.workspace, date(2025, 2, 1), period="monthly")
+    page.reload()
+    old = page.locator("li", has_text="February 2025 · Records: 1")
+    expect(old.get_by_role("link", name="Download")).to_have_attribute("download", "messages-2025-02-01.jsonl.gz")
     assert findings(page, "exports") == []
 
 
