@@ -11,6 +11,7 @@ from handlers.v2.deletions import LISTED_BY as OF_DELETIONS
 from handlers.v2.stream import LISTED_BY as OF_STREAM
 from handlers.v2.stream import kinds_of
 from persistence.database import Database
+from persistence.participants import CONVERSATIONS, FLOWS
 from persistence.stream import kind_right
 from persistence.tokens import Credentials, find_credentials
 from persistence.users import ROLES
@@ -76,7 +77,7 @@ DEEDS: dict[tuple[str, str], list[str]] = {
     **{("act_on_flows", action): [] for action in ("restore", "label", "unlabel")},
     **{("act_on_campaigns", action): ["write_campaign"] for action in ("archive", "restore")},
     **{("act_on_flow_starts", action): ["create_flow_start"] for action in ("interrupt", "interrupt_runs")},
-    **{("act_on_conversations", action): ["list_conversations"] for action in ("read", "unread")},
+    **{("act_on_conversations", action): ["list_conversations"] for action in ("read", "unread", "snooze", "unsnooze")},
 }
 """The deeds of each action for which there is an operation of its own."""
 WHOLE = {
@@ -193,6 +194,10 @@ def test_a_door_shows_only_what_the_role_may_list(
     credentials = who(person)
 
     streamed = OF_STREAM | {kind_right("deletion", kind): listing for kind, listing in OF_DELETIONS.items()}
+    shared = (
+        {CONVERSATIONS: "list_participants", FLOWS: "list_flows"} if may_use(credentials, "list_participants") else {}
+    )
+    streamed |= {kind_right("participant", kind): listing for kind, listing in shared.items()}
     assert kinds_of(credentials) == {kind for kind, listing in streamed.items() if may_use(credentials, listing)}
     timeline = person.get("/api/v2/contact_timeline.json", contact=filled.first("contact").uuid)
     if timeline.status_code == 200:
