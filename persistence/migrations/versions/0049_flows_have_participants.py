@@ -14,6 +14,8 @@ works_for = "0001"
 branch_labels = None
 depends_on = None
 
+ALONE = {"resolve_fks": False}
+"""Contacts have an index on an expression, of which SQLAlchemy warns whoever reads how they are made."""
 UNIQUE, REFERENCE = "uq_participant_workspace_id_flow_id_user_id", "fk_participant_flow_id"
 
 
@@ -21,7 +23,9 @@ def upgrade() -> None:
     flow_id = sa.Column("flow_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True)
     reference = keys.reference("participant", "flow_id", "flow")
     targets = [each.target_fullname.partition(".")[2] for each in reference.elements]
-    with op.batch_alter_table("participant", table_kwargs={"sqlite_autoincrement": True}) as table:
+    with op.batch_alter_table(
+        "participant", reflect_kwargs=ALONE, table_kwargs={"sqlite_autoincrement": True}
+    ) as table:
         table.add_column(flow_id)
         table.alter_column("contact_id", existing_type=sa.BigInteger(), nullable=True)
         table.create_unique_constraint(op.f(UNIQUE), ["workspace_id", "flow_id", "user_id"])
@@ -31,7 +35,9 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     op.execute("DELETE FROM participant WHERE contact_id IS NULL")
-    with op.batch_alter_table("participant", table_kwargs={"sqlite_autoincrement": True}) as table:
+    with op.batch_alter_table(
+        "participant", reflect_kwargs=ALONE, table_kwargs={"sqlite_autoincrement": True}
+    ) as table:
         table.drop_constraint("about", type_="check")
         table.drop_constraint(op.f(REFERENCE), type_="foreignkey")
         table.drop_constraint(op.f(UNIQUE), type_="unique")
