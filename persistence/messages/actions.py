@@ -261,12 +261,14 @@ def find_waiting(tx: Transaction, workspace_id: int, uuid: str) -> tuple[int, Dr
 
 def take_back(tx: Transaction, workspace_id: int, message_id: int, field: str) -> None:
     """Takes back a message that waits for the time that somebody chose. Raises InvalidInput for any other, and for one
-    that is due so soon that it may be on its way.
+    that is due so soon that it may be on its way; LostRace for one that somebody has taken back meanwhile.
     """
     rows = message.c
     mine = (rows.workspace_id == workspace_id) & (rows.id == message_id)
     waits = (rows.status == QUEUED) & (rows.due_reason == CHOSEN) & (rows.due_on > tx.now + SURE)
     if not hold_messages(tx, mine & waits):
+        if tx.execute(select(rows.id).where(mine, rows.visibility == DELETED)).first() is not None:
+            raise LostRace
         raise InvalidInput.on(field, "This message does not wait for its time any more.")
     note_former_owners(tx, workspace_id, mine)
     columns = (rows.contact_id, rows.channel_id, rows.author_id, rows.segments, rows.created_on)

@@ -6,7 +6,7 @@ from typing import Any
 
 from persistence.lists import ListQuery, read_list
 from persistence.relayers.relayers import PhoneIdentity, register_phone, release_channels
-from persistence.sql.columns import new_uuid
+from persistence.sql.columns import new_uuid, time_text
 from persistence.tables.channels import channel
 from persistence.templates import Translation, set_translation
 from persistence.tokens import Origin
@@ -125,7 +125,9 @@ def begin_broadcasts(api: Api) -> Names:
     add_channel(api.database, api.workspace)
     sent = uuid_of_new(api, f"{V2}/broadcasts.json", {"contacts": [amina], "text": "Good morning"})
     draft = uuid_of_new(api, f"{V2}/broadcasts.json", {"contacts": [amina], "text": "Good evening", "draft": True})
-    return {"amina": amina, "sent": sent, "draft": draft}
+    ahead = time_text(api.database.clock() + timedelta(days=2))
+    later = uuid_of_new(api, f"{V2}/messages.json", {"contact": amina, "text": "Good night", "send_on": ahead})
+    return {"amina": amina, "sent": sent, "draft": draft, "later": later}
 
 
 BROADCASTS = Scenario(
@@ -139,6 +141,8 @@ BROADCASTS = Scenario(
         "delete draft": delete(f"{V2}/broadcasts.json", uuid="{draft}"),
         "preview": post(f"{V2}/broadcast_previews.json", {"contacts": ["{amina}"], "text": "Hi"}),
         "message": post(f"{V2}/messages.json", {"contact": "{amina}", "text": "Hey"}),
+        "send now": post(f"{V2}/messages.json", {"contact": "{amina}", "replaces": "{later}"}),
+        "take back": delete(f"{V2}/messages.json", uuid="{later}"),
         "delete": delete(f"{V2}/contacts.json", uuid="{amina}"),
         "v1 delete": delete(f"{V1}/contacts.json", uuid="{amina}"),
         "block": act_on_contact("block"),
