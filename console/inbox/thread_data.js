@@ -64,14 +64,16 @@ export function useThread(contact, since = "") {
       if (change.record.status === "failed") void refresh();
     });
   }, [contact]);
-  const messages = items.flatMap(({ message }) => (message ? [message] : []));
+  // What was deleted stays known: an answer that was made before would bring it back.
+  const shown = items.filter(({ message }) => message?.visibility !== "deleted");
+  const messages = shown.flatMap(({ message }) => (message ? [message] : []));
   const channel = messages.findLast((message) => message.channel)?.channel?.uuid;
   useChanges(["run", "ticket"], refresh, (record) => record.contact?.uuid === contact);
   // It tells of notes, too.
   useChanges(["conversation"], refresh, (record) => record.uuid === contact);
   // The stream has no calls, but a channel changes when its phone has reported some.
   useChanges(["channel"], refresh, (record) => !channel || record.uuid === channel);
-  return { items, messages, loading, problem, hasOlder: !!cursor, older: () => void load(cursor ?? undefined), refresh, add };
+  return { items: shown, messages, loading, problem, hasOlder: !!cursor, older: () => void load(cursor ?? undefined), refresh, add };
 }
 
 /** What distinguishes an item. @param {Item} item */
@@ -88,8 +90,5 @@ function merged(old, page) {
     const known = byKey.get(keyOf(item))?.message;
     if (!known || !item.message || known.modified_on <= item.message.modified_on) byKey.set(keyOf(item), item);
   }
-  const deleted = (/** @type {Item} */ { message }) => message?.visibility === "deleted";
-  return [...byKey.values()]
-    .filter((item) => !deleted(item))
-    .sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : (a.message?.id ?? 0) - (b.message?.id ?? 0)));
+  return [...byKey.values()].sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : (a.message?.id ?? 0) - (b.message?.id ?? 0)));
 }
