@@ -1,9 +1,9 @@
 """What people do on every page of the console, and what is checked on each."""
 
 import base64
-from typing import Any
+from typing import Any, Literal
 
-from playwright.sync_api import BrowserContext, Page, Route, ViewportSize, expect
+from playwright.sync_api import BrowserContext, Locator, Page, Route, ViewportSize, expect
 
 from handlers.asgi.request_body import COOKIE
 from testbed.patience import PATIENCE_SECONDS
@@ -184,3 +184,28 @@ def walk_by_keyboard(page: Page, is_whole: bool = True) -> list[str]:
         page.keyboard.press("Tab")
     walked: list[str] = page.evaluate(WALKED)
     return walked
+
+
+def arrives(page: Page, clinic: Clinic, number: str, text: str) -> Locator:
+    """An SMS from this number, as the list of conversations shows it."""
+    clinic.phone.receive_sms(number, text)
+    clinic.sync()
+    row = page.locator(".conversation", has_text=text)
+    expect(row).to_be_visible()
+    return row
+
+
+def pick(page: Page, menu: str, entry: str, role: Literal["menuitem", "menuitemradio"] = "menuitem") -> None:
+    page.get_by_role("button", name=menu).click()
+    page.get_by_role(role, name=entry, exact=True).click()
+
+
+def choose_folder(page: Page, name: str) -> None:
+    tab = page.get_by_role("navigation", name="Folders").get_by_role("link", name=name)
+    if tab.count():
+        tab.click()
+        expect(tab).to_have_attribute("aria-current", "true")
+    else:
+        pick(page, "More folders and labels", name, "menuitemradio")
+        expect(page.locator(".folder-button")).to_contain_text(name)
+    expect(page.locator(".side .waiting")).to_have_count(0)

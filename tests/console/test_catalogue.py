@@ -92,7 +92,7 @@ def test_a_telegram_bot_is_found_by_its_name_added_and_tested(somebody: BrowserC
     health = page.locator("section", has=page.get_by_role("heading", name="Health"))
     expect(health.locator("div", has=page.get_by_text("Last received")).locator("time").first).to_be_visible()
     expect(health.locator("div", has=page.get_by_text("Last sent")).locator("time").first).to_be_visible()
-    expect(page.locator(".channel .facts")).to_contain_text("Telegram")
+    expect(page.locator(".channel h2")).to_have_text("Telegram")
     assert findings(page, "a bot") == []
 
 

@@ -6,22 +6,20 @@ import wave
 from collections.abc import Iterator
 from io import BytesIO
 from struct import pack
-from typing import Literal
 from zlib import compress, crc32
 
 import pytest
 import requests
-from playwright.sync_api import APIResponse, BrowserContext, FilePayload, Locator, Page, Route, expect
+from playwright.sync_api import APIResponse, BrowserContext, FilePayload, Route, expect
 from sqlalchemy import update
 
 from flows.urns import Urn
 from persistence.contacts.urns import ensure_owners
-from persistence.tables.changes import conversation
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
 from testbed.running import wait_until
 from tests.console.clinic import Clinic
-from tests.console.pages import NARROW, WIDE, HeldBack, findings, open_page, sign_in
+from tests.console.pages import NARROW, WIDE, HeldBack, arrives, choose_folder, findings, open_page, pick, sign_in
 from tests.providers import Channel, Provider, add_whatsapp, root_of, whatsapp_change
 from tests.worker.receivers import receiving
 
@@ -32,31 +30,6 @@ NOTE_STATES = """() => {
     new BroadcastChannel("relayboard.changes").onmessage = ({data}) => window.states.push(data.record?.status);
 }"""
 TEMPLATES, TICKETS, ACCOUNT = "/api/v2/templates.json", "/api/v2/tickets.json", "/api/v2/account.json"
-
-
-def arrives(page: Page, clinic: Clinic, number: str, text: str) -> Locator:
-    """An SMS from this number, as the list of conversations shows it."""
-    clinic.phone.receive_sms(number, text)
-    clinic.sync()
-    row = page.locator(".conversation", has_text=text)
-    expect(row).to_be_visible()
-    return row
-
-
-def pick(page: Page, menu: str, entry: str, role: Literal["menuitem", "menuitemradio"] = "menuitem") -> None:
-    page.get_by_role("button", name=menu).click()
-    page.get_by_role(role, name=entry, exact=True).click()
-
-
-def choose_folder(page: Page, name: str) -> None:
-    tab = page.get_by_role("navigation", name="Folders").get_by_role("link", name=name)
-    if tab.count():
-        tab.click()
-        expect(tab).to_have_attribute("aria-current", "true")
-    else:
-        pick(page, "More folders and labels", name, "menuitemradio")
-        expect(page.locator(".folder-button")).to_contain_text(name)
-    expect(page.locator(".side .waiting")).to_have_count(0)
 
 
 def picture() -> bytes:
@@ -132,94 +105,6 @@ def test_a_conversation_is_read_labelled_found_archived_and_its_message_deleted(
     expect(page.locator(".message.in")).to_have_count(0)
     (contact,) = clinic.service.get(CONTACTS, urn="tel:+250788000501")["results"]
     assert "zebra" not in str(clinic.service.get(MESSAGES, contact=contact["uuid"])["results"])
-
-
-def test_an_agent_undoes_snoozes_and_moves_a_whole_conversation_back_by_keys(
-    somebody: BrowserContext, clinic: Clinic
-) -> None:
-    page = sign_in(somebody, clinic, "agent")
-    for number, text in (("+250788000521", "first koala"), ("+250788000522", "second koala")):
-        arrives(page, clinic, number, text)
-    choose_folder(page, "To answer")
-    first, second = (page.locator(".conversation", has_text=f"{name} koala") for name in ("first", "second"))
-    second.click()
-    expect(page.locator(".message.in")).to_have_text(re.compile("second koala"))
-    page.get_by_role("main").focus()
-    page.keyboard.press("e")
-    expect(second).to_have_count(0)
-    page.keyboard.press("j")
-    expect(first).to_have_attribute("aria-current", "true")
-
-    page.keyboard.press("u")
-    expect(page.locator(".notice").last).to_have_text("Undone.")
-    expect(second).to_be_visible()
-    second.click()
-    page.get_by_role("button", name="Archive", exact=True).click()
-    expect(second).to_have_count(0)
-    choose_folder(page, "Archived")
-    second.click()
-    page.get_by_role("button", name="Move to inbox").click()
-    expect(second).to_have_count(0)
-    page.locator(".notice").last.get_by_role("button", name="Undo").click()
-    expect(second).to_be_visible()
-    assert findings(page, "a notice with Undo") == []
-
-    choose_folder(page, "To answer")
-    first.click()
-    expect(page.locator(".message.in")).to_have_text(re.compile("first koala"))
-    page.get_by_role("main").focus()
-    page.keyboard.press("s")
-    expect(page.get_by_role("dialog")).to_contain_text("Tomorrow morning")
-    page.keyboard.press("Enter")
-    expect(first).to_have_count(0)
-    expect(page.locator(".thread-bar.snoozed")).to_have_text(re.compile("Snoozed until .* by Joel Agent"))
-    page.keyboard.press("u")
-    expect(first).to_be_visible()
-    expect(page.locator(".thread-bar.snoozed")).to_have_count(0)
-    page.keyboard.press("s")
-    page.get_by_role("radio", name="At another time").check()
-    expect(page.get_by_label("Time", exact=True)).not_to_have_value("")
-    page.get_by_role("button", name="Snooze", exact=True).last.click()
-    choose_folder(page, "Snoozed")
-    expect(first.locator(".snoozed-until")).to_have_attribute("title", re.compile("by Joel Agent"))
-    assert findings(page, "snoozed conversations") == []
-    # The next conversation is opened: one that somebody looks at is read when it comes back.
-    choose_folder(page, "To answer")
-    page.locator(".conversation").first.click()
-    with clinic.service.database.writing() as tx:
-        tx.execute(update(conversation).where(conversation.c.folder == "snoozed").values(snoozed_until=tx.now))
-    expect(first).to_have_class(re.compile("unread"))
-    expect(first.locator(".snoozed-until")).to_have_attribute("title", re.compile("^Back from snooze"))
-    arrives(page, clinic, "+250788000521", "third koala")
-    third = page.locator(".conversation", has_text="third koala")
-    expect(third.locator(".snoozed-until")).to_have_count(0)
-
-    third.click()
-    waiting = page.locator(".message.out", has_text="Wombats, too")
-
-    def send_later() -> None:
-        page.get_by_label("Write an answer").fill("Wombats, too")
-        page.get_by_role("button", name="Send later").click()
-        page.get_by_role("dialog").get_by_role("button", name="Send later").click()
-        expect(waiting).to_contain_text("Will be sent")
-
-    send_later()
-    clinic.phone.receive_sms("+250788000521", "and wombats?")
-    clinic.sync()
-    expect(page.get_by_text("The contact has written since")).to_be_visible()
-    assert not clinic.sends("Wombats, too")
-    assert findings(page, "an answer that waits") == []
-    waiting.get_by_role("button", name="Another time").click()
-    page.get_by_role("radio", name="Next week").check()
-    page.get_by_role("dialog").get_by_role("button", name="Send later").click()
-    expect(page.locator(".notice").last).to_have_text(re.compile("The answer will be sent"))
-    waiting.get_by_role("button", name="Do not send").click()
-    expect(waiting).to_have_count(0)
-    page.locator(".notice").last.get_by_role("button", name="Undo").click()
-    expect(waiting).to_contain_text("Will be sent")
-    with clinic.service.database.writing() as tx:
-        tx.execute(update(message).where(message.c.due_reason == "chosen").values(due_on=tx.now))
-    wait_until(lambda: clinic.sends("Wombats, too"), "the phone to be given the answer at its time")
 
 
 def test_what_is_done_with_several_that_are_chosen_by_mouse_or_keys_is_undone_and_done_with_all_that_match(
@@ -588,101 +473,3 @@ def test_a_template_is_sent_while_a_channel_takes_nothing_else_and_previewed_to_
     page.get_by_role("button", name="Send", exact=True).click()
     expect(page.locator(".template-values li")).to_have_text(["@contact.urn", "8"])
     assert findings(page, "a broadcast of a template") == []
-
-
-def test_beside_a_conversation_a_contact_is_named_a_ticket_taken_and_a_note_written_from_either_list(
-    somebody: BrowserContext, clinic: Clinic
-) -> None:
-    contact = clinic.service.post(CONTACTS, {"urns": ["tel:+250788000961"]})["uuid"]
-    page = sign_in(somebody, clinic, "agent", place=f"inbox/{contact}")
-    beside = page.get_by_role("complementary", name="About the contact")
-    beside.get_by_role("button", name="Open a ticket").click()
-    page.get_by_role("dialog").get_by_label("Assignee").select_option("Unassigned")
-    page.get_by_role("dialog").get_by_role("button", name="Open a ticket").click()
-    beside.get_by_role("button", name="Take").click()
-    expect(beside.get_by_label("Assignee")).to_have_value(clinic.email("agent"))
-    beside.get_by_role("button", name="Edit").click()
-    page.get_by_role("dialog").get_by_label("Name", exact=True).fill("Named There")
-    page.get_by_role("dialog").get_by_role("button", name="Save").click()
-    expect(page.locator(".thread-who")).to_contain_text("Named There")
-    beside.get_by_label("Write a note").fill("Speaks Swahili")
-    beside.get_by_role("button", name="Save").click()
-    expect(beside.locator(".panel-notes")).to_contain_text("Speaks Swahili")
-    assert findings(page, "what stands beside a conversation") == []
-    beside.get_by_role("link", name="Whole page").click()
-    expect(page.get_by_role("heading", name="Named There", level=1)).to_be_visible()
-
-    (ticket,) = clinic.service.get(TICKETS, contact=contact)["results"]
-    page.set_viewport_size(NARROW)
-    open_page(page, clinic, "tickets", f"{ticket['uuid']}?view=mine")
-    expect(beside).to_have_count(0)
-    page.get_by_role("button", name="Open ticket: Joel Agent").press("Enter")
-    expect(beside.get_by_role("button", name="Back")).to_be_focused()
-    expect(beside.locator(".panel-notes")).to_contain_text("Speaks Swahili")
-    expect(beside.get_by_role("heading", name="Named There")).to_be_visible()
-    expect(beside.get_by_label("Assignee")).to_have_value(clinic.email("agent"))
-    assert findings(page, "the same as a drawer on a phone") == []
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("button", name="About the contact")).to_be_focused()
-    page.set_viewport_size(WIDE)
-    beside.get_by_role("button", name="Close", exact=True).click()
-    expect(beside.get_by_role("button", name="Open a ticket")).to_be_visible()
-    beside.get_by_role("button", name="Reopen").click()
-    expect(beside.get_by_role("button", name="Open a ticket")).to_have_count(0)
-
-
-def test_two_people_in_one_conversation_see_each_other_and_who_is_named_in_a_note_is_told(
-    somebody: BrowserContext, somebody_else: BrowserContext, clinic: Clinic
-) -> None:
-    """Who takes a message off the unread takes it off everybody's, and a note appears by itself."""
-    contact = clinic.service.post(CONTACTS, {"name": "Seen By Two", "urns": ["tel:+250788000962"]})["uuid"]
-    page = sign_in(somebody, clinic, "editor", place=f"inbox/{contact}")
-    other = sign_in(somebody_else, clinic, "agent", place=f"inbox/{contact}")
-    expect(other.locator(".presence")).to_have_text("Also here: Joel Editor")
-    expect(page.locator(".presence")).to_have_text("Also here: Joel Agent")
-    other.get_by_label("Write an answer").press_sequentially("I take it")
-    expect(page.locator(".presence")).to_have_text("Typing: Joel Agent")
-    open_page(other, clinic, "contacts")
-    expect(page.locator(".presence")).to_have_text("")
-
-    note = page.get_by_label("Write a note")
-    note.press_sequentially("Ask @joel ag")
-    expect(page.get_by_role("option")).to_have_text(["Joel Agent"])
-    assert findings(page, "a colleague to name", walks=False) == []
-    note.press("Enter")
-    expect(note).to_have_value("Ask @Joel Agent ")
-    note.press("Enter")
-    expect(page.locator(".panel-notes")).to_contain_text("Ask @Joel Agent")
-    told = other.locator(".navigation .count", has_text="@1")
-    expect(told).to_have_count(1)
-    other.reload()
-    expect(told).to_have_count(1)
-    open_page(other, clinic, "inbox")
-    other.get_by_role("region", name="You are mentioned").get_by_role("link", name="Seen By Two").click()
-    expect(other.locator(".panel-notes")).to_contain_text("Ask @Joel Agent")
-    expect(told).to_have_count(0)
-
-    for each in (page, other):
-        open_page(each, clinic, "contacts")
-    unread = page.locator(".navigation li", has_text="Inbox").locator(".count > [aria-hidden]")
-    before = len(clinic.service.get("/api/v2/conversations.json", unread=True)["results"])
-    clinic.phone.receive_sms("+250788000962", "Anybody there?")
-    clinic.sync()
-    expect(unread).to_have_text(str(before + 1))
-    open_page(other, clinic, "inbox", contact)
-    expect(unread).to_have_text(str(before) if before else [])
-
-    open_page(page, clinic, "inbox", contact)
-    expect(page.locator(".message.in")).to_contain_text("Anybody there?")
-    other.get_by_label("Write a note").fill("Is called back")
-    other.get_by_label("Write a note").press("Enter")
-    expect(page.locator(".panel-notes")).to_contain_text("Is called back")
-    other.get_by_role("button", name="Open a ticket").click()
-    other.get_by_role("dialog").get_by_role("button", name="Open a ticket").click()
-    other.locator(".ticket-card").get_by_role("button", name="Note").click()
-    other.get_by_label("A note that only your team sees").press_sequentially("For @joel ed")
-    other.get_by_role("listbox", name="Colleagues").get_by_role("option", name="Joel Editor").click()
-    expect(other.get_by_label("A note that only your team sees")).to_have_value("For @Joel Editor ")
-    open_page(page, clinic, "contacts")
-    other.get_by_role("dialog").get_by_role("button", name="Save").click()
-    expect(page.locator(".navigation .count", has_text="@1")).to_have_count(1)
