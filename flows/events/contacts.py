@@ -6,11 +6,12 @@ from flows.events.base import EventBase, Json, Reference
 
 
 class FieldValue(TypedDict):
-    """A string and everything as which it can be read; places are paths like `Rwanda > Kigali City`."""
+    """A string and everything as which it can be read; places are paths like `Rwanda > Kigali City`. A number that JSON
+    cannot hold exactly is a string."""
 
     text: str
     datetime: NotRequired[str]
-    number: NotRequired[float]
+    number: NotRequired[float | str]
     state: NotRequired[str]
     district: NotRequired[str]
     ward: NotRequired[str]

@@ -59,7 +59,7 @@ def identity(record: dict[str, Any]) -> str:
         if name in record:
             return str(record[name])
     if "user" in record:
-        return f"{record['contact']['uuid']} {record['user']['email']}"
+        return f"{(record['contact'] or record['flow'])['uuid']} {record['user']['email']}"
     return str(record.get("resthook")) + str(record.get("created_on"))
 
 
