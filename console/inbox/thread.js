@@ -202,9 +202,14 @@ function Waits({ thread }) {
   const waiting = thread.messages.filter(isLater);
   if (waiting.length === 0) return null;
   const came = thread.messages.findLast(({ direction }) => direction === "in");
+  // What was sent, moved or taken back is gone at once, also while the stream is down.
+  const leave = (/** @type {import("./thread_data.js").Message} */ message) => {
+    thread.add({ ...message, visibility: "deleted" });
+    void thread.refresh();
+  };
   return html`<ol class="course-list">
     ${!!came && came.created_on > waiting[0].created_on && html`<li class="unread-line"><span>${t("later.written_since")}</span></li>`}
-    ${waiting.map((message) => html`<${Bubble} key=${message.uuid} message=${message} refresh=${thread.refresh} />`)}
+    ${waiting.map((message) => html`<${Bubble} key=${message.uuid} message=${message} refresh=${() => leave(message)} />`)}
   </ol>`;
 }
 

@@ -102,6 +102,7 @@ def test_an_answer_waits_for_its_time_is_changed_taken_back_and_sent(somebody: B
     page.get_by_role("radio", name="Next week").check()
     page.get_by_role("dialog").get_by_role("button", name="Send later").click()
     expect(page.locator(".notice").last).to_have_text(re.compile("The answer will be sent"))
+    expect(waiting).to_have_count(1)
     waiting.get_by_role("button", name="Do not send").click()
     expect(waiting).to_have_count(0)
     page.locator(".notice").last.get_by_role("button", name="Undo").click()
