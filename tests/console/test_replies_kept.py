@@ -279,6 +279,7 @@ def test_a_saved_reply_is_put_where_the_cursor_is_and_takes_nothing_away(somebod
     answer.fill("/gre")
     expect(page.get_by_role("option")).to_have_count(1)
     answer.fill("/")
+    expect(page.get_by_role("option").first).to_be_visible()
     answer.press("ArrowUp")
     expect(page.get_by_role("option", name="Opening hours")).to_have_attribute("aria-selected", "true")
     assert findings(page, "saved replies after a slash") == []
@@ -300,6 +301,7 @@ def test_a_saved_reply_is_put_where_the_cursor_is_and_takes_nothing_away(somebod
     clinic.service.post("/api/v2/saved_replies.json", deeds)
     page.reload()
     answer.fill("/bye")
+    expect(page.get_by_role("option").first).to_be_visible()
     answer.press("Enter")
     page.reload()  # the draft remembers what goes with it
     expect(page.locator(".reply")).to_contain_text("label “Asked when” · the ticket is closed")
