@@ -51,7 +51,7 @@ export function Bubble({ message, reason, refresh, follows = false, isFollowed =
           <${Icon} name=${MARKS[message.status]} size=${14} /> ${word("state", message.status)}${(message.status === "failed" || message.failed_reason) && `: ${word("failed", message.failed_reason ?? reason ?? "unknown")}`}
           ${message.failed_detail && html` <bdi class="detail" title=${t("message.failed_detail")}>${message.failed_detail}</bdi>`}
         </span>`}
-        ${isLater(message) && html`<span class="state queued">${t("later.at", { time: shortTime(message.due_on ?? "") })}</span> <${Loaded} load=${loadLater} isPart isQuiet message=${message} refresh=${refresh} />`}
+        ${isLater(message) && html`<span class="state queued">${t("later.at", { time: shortTime(message.due_on ?? "") })}</span> <span class="later-slot"><${Loaded} load=${loadLater} isPart isQuiet message=${message} refresh=${refresh} /></span>`}
         ${message.status === "queued" && message.due_on && !isLater(message) && html`<span class="state queued">${t("message.due", { time: fullTime(message.due_on), reason: word("due", message.due_reason ?? "") })}</span>`}
         ${message.fallback && html`<span class="tag">${t("message.fallback", { channel: message.channel?.name ?? "" })}</span>`}
         ${!isOut && message.failed_reason && html`<span class="state failed"><${Icon} name="failed" size=${14} /> ${word("failed", message.failed_reason)}</span>`}

@@ -276,6 +276,10 @@ def test_a_step_is_written_in_its_form_in_two_languages_and_read_for_a_contact_a
 
     open_page(page, clinic, "flows")
     draw_without_a_mouse(page)
+    see_what_was_drawn(clinic)
+
+
+def see_what_was_drawn(clinic: Clinic) -> None:
     (drawn,) = [each for each in clinic.service.get(FLOWS)["results"] if each["name"] == "By keys alone"]
     ask, thank = newest(clinic, drawn["uuid"])["nodes"]
     assert [each["actions"][0]["text"] for each in (ask, thank)] == ["How old are you?", "Thank you"]
