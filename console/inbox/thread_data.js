@@ -86,9 +86,10 @@ export function keyOf({ type, time, message, channel_event, run, ticket_event, n
 function merged(old, page) {
   const byKey = new Map(old.map((item) => [keyOf(item), item]));
   for (const item of page) {
-    // The stream may have told of a message what happened after this answer was made.
+    // The stream may have told of a message what happened after this answer was made, and the page what it deleted since.
     const known = byKey.get(keyOf(item))?.message;
-    if (!known || !item.message || known.modified_on <= item.message.modified_on) byKey.set(keyOf(item), item);
+    const isNews = !known || !item.message || known.modified_on < item.message.modified_on;
+    if (isNews || (known.modified_on === item.message?.modified_on && known.visibility !== "deleted")) byKey.set(keyOf(item), item);
   }
   return [...byKey.values()].sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : (a.message?.id ?? 0) - (b.message?.id ?? 0)));
 }

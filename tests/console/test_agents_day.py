@@ -108,6 +108,7 @@ def test_an_answer_waits_for_its_time_is_changed_taken_back_and_sent(somebody: B
     waiting.get_by_role("button", name="Do not send").click()
     expect(waiting).to_have_count(0)
     page.locator(".notice").last.get_by_role("button", name="Undo").click()
+    expect(page.locator(".notice").last).to_have_text("Undone.")
     expect(waiting).to_contain_text("Will be sent")
     with clinic.service.database.writing() as tx:
         tx.execute(update(message).where(message.c.due_reason == "chosen").values(due_on=tx.now))
