@@ -1,7 +1,7 @@
 """`python -m bench.requests`: the CPU time of one request of each kind, of the API process and of PostgreSQL, on the
-data set of `bench.plans`. With `--beside FOLDER`, the program in another folder (an older working copy) serves the same
-database, and the rounds of both alternate. Prints a line of JSON for each kind; times are milliseconds, the medians of
-the rounds. With `--write`, a section of docs/performance.md and all figures as docs/requests.json.
+data set of `bench.plans`. With `--beside FOLDER`, the program in another folder (an older working copy) serves a copy
+of the database in its own schema, and the rounds of both alternate. Prints a line of JSON for each kind; times are
+milliseconds, the medians of the rounds. With `--write`, a section of docs/performance.md and docs/requests.json.
 """
 
 import argparse
@@ -13,7 +13,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -21,14 +21,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import create_engine, delete, select, text
+from sqlalchemy.engine import make_url
 
 from bench.machine import Meter, describe_run, describe_server, tell_machine
 from bench.plans.__main__ import open_server, prepare_data
 from bench.plans.data import NAME
 from bench.servers import wait_for
 from persistence.database import Database
-from persistence.migrations import upgrade
+from persistence.migrations import move_to, upgrade
 from persistence.tables.accounts import workspace
 from persistence.tables.contacts import contact, field, group
 from persistence.tables.flows import flow
@@ -114,7 +115,7 @@ TEXT = """
 
 measures the CPU time of a request with one connection, on the data set of `bench.plans`: {requests} kinds of
 requests, the median of {rounds} rounds each; pages have 250 records. It writes this section and `docs/requests.json`.
-With `--beside FOLDER` an older version serves the same database, in turns.
+With `--beside FOLDER` an older version serves a copy of the database in its own schema, in turns.
 
 The figures are of {day}, by `{command}`:
 {machine} RapidPro 9.0.0 was measured on another machine of
@@ -190,11 +191,31 @@ def ask(connection: http.client.HTTPConnection, case: Case, token: str) -> None:
         raise RuntimeError(f"{case.name}: {response.status} {content[:300]!r}")
 
 
-def remove_names(database: Database) -> None:
+def remove_names(databases: Iterable[Database]) -> None:
     """Removes the names that requests have created, because a workspace has at most 250 of each kind."""
-    with database.writing() as tx:
-        for table in (label, group, field, global_value):
-            tx.execute(delete(table).where(table.c.name.startswith(PREFIX)))
+    for database in databases:
+        with database.writing() as tx:
+            for table in (label, group, field, global_value):
+                tx.execute(delete(table).where(table.c.name.startswith(PREFIX)))
+
+
+@contextmanager
+def older_copy(server: str, url: str, folder: Path) -> Iterator[Database]:
+    """A copy of a database for the time of the block, in the schema of the version in another folder. Nobody may be
+    connected to the database.
+    """
+    versions = (folder / "persistence" / "migrations" / "versions").glob("[0-9]*_*.py")
+    revision = max(path.name.partition("_")[0] for path in versions)
+    name = f"{make_url(url).database}_of_{revision}"
+    with create_engine(server, isolation_level="AUTOCOMMIT").connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name} TEMPLATE {make_url(url).database}"))
+        database = Database(make_url(url).set(database=name).render_as_string(hide_password=False), keys=KEYS)
+        move_to(database.engine, revision)
+        with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as copied:
+            copied.execute(text("VACUUM ANALYZE"))
+        yield database
+        database.close()
+        connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
 
 
 def list_cases(database: Database) -> list[Case]:
@@ -280,18 +301,28 @@ def run(options: argparse.Namespace, say: Callable[[str], object]) -> dict[str, 
         server = stack.enter_context(open_server(options.server))
         url = prepare_data(server, options.messages)
         database = Database(url, keys=KEYS)
+        stack.callback(database.close)
         upgrade(database.engine)
-        folders = {"now": Path.cwd()} | ({"before": options.beside} if options.beside else {})
-        servers = {name: stack.enter_context(Api.running(url, folder)) for name, folder in folders.items()}
         with database.reading() as tx:
             owner = tx.execute(select(*WORKSPACE_COLUMNS).where(workspace.c.name == NAME)).one()
         token = make_token(database, workspace_from_row(owner), "administrator")
+        databases = {"now": database}
+        servers = {"now": Path.cwd()}
+        if options.beside:
+            database.engine.dispose()
+            databases["before"] = stack.enter_context(older_copy(server, url, options.beside))
+            servers["before"] = options.beside
+        apis = {
+            name: stack.enter_context(
+                Api.running(databases[name].engine.url.render_as_string(hide_password=False), folder, f"bench_{name}")
+            )
+            for name, folder in servers.items()
+        }
         for case in list_cases(database):
             if options.only in case.name:
-                costs = measure(case, servers, token, options.rounds, partial(remove_names, database))
+                costs = measure(case, apis, token, options.rounds, partial(remove_names, databases.values()))
                 requests.append({"request": case.name, **costs})
                 say(json.dumps(requests[-1]))
-        database.close()
         return {"postgresql": describe_server(server), "requests": requests}
     raise AssertionError("unreachable")
 
