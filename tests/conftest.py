@@ -38,6 +38,7 @@ from testbed.tokens import SECRET_KEY, make_used_token
 from tests.ahead import load_share
 from tests.api import Api
 from tests.clients import end_event_loop, running_client
+from tests.each_case import gather
 from tests.few_reports import tell_less
 from tests.partitions import partitioning
 from tests.slow_first import deal
@@ -107,6 +108,11 @@ def pytest_collection(session: pytest.Session) -> None:
     worker, workers = os.environ.get("PYTEST_XDIST_WORKER"), int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     if worker is not None:
         load_share(session.config.rootpath, int(worker.removeprefix("gw")), workers)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, name: str, obj: object) -> Any:
+    return gather(collector, name, obj)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,13 +1,18 @@
 """One test for a rule of hundreds of cases. pytest takes longer for a test than such a rule takes for a case."""
 
+import inspect
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import wraps
-from typing import TypeVar
+from itertools import product
+from typing import Any, TypeVar
 
 import pytest
 
 Case = TypeVar("Case")
+Named = tuple[str, Mapping[str, Any]]
+"""A case of a table: what it is called, and its values."""
+TOGETHER, APART = "together", "apart"
 
 
 def holds_for_each(cases: Sequence[Case]) -> Callable[[Callable[[Case], None]], Callable[[], None]]:
@@ -18,10 +23,7 @@ def holds_for_each(cases: Sequence[Case]) -> Callable[[Callable[[Case], None]], 
     def make_test(rule: Callable[[Case], None]) -> Callable[[], None]:
         @wraps(rule)
         def test() -> None:
-            assert cases, "there is no case"
-            broken = [f"{case}: {wrong}" for case in cases if (wrong := _fault(rule, case))]
-            if broken:
-                raise AssertionError(f"{len(broken)} of {len(cases)} cases:\n\n" + "\n\n".join(broken))
+            _hold(rule, [(str(case), lambda case=case: rule(case)) for case in cases])
 
         del test.__wrapped__  # type: ignore[attr-defined]  # pytest would take the case for a fixture
         return test
@@ -29,11 +31,84 @@ def holds_for_each(cases: Sequence[Case]) -> Callable[[Callable[[Case], None]], 
     return make_test
 
 
-def _fault(rule: Callable[[Case], None], case: Case) -> str:
+def gather(collector: Any, name: str, obj: Any) -> Any:
+    """The tests of a parametrized rule that takes nothing but its cases, or whose cases are marked `together` because
+    none changes what they share: one test instead of one for each case. None for all others, and where somebody asks
+    for a case by its name.
+    """
+    if not inspect.isfunction(obj) or not collector.istestfunction(obj, name):
+        return None
+    asked = (*collector.config.args, collector.config.getoption("keyword"))
+    marks = list(getattr(obj, "pytestmark", []))
+    tables = [mark for mark in marks if mark.name == "parametrize"]
+    names = {mark.name for mark in marks}
+    if not tables or APART in names or any("[" in argument for argument in asked) or asked[-1]:
+        return None
+    if hasattr(obj, "is_hypothesis_test"):
+        return None
+    signature = inspect.signature(obj)
+    rows = [_list_rows(mark) for mark in tables]
+    given = {argument for row in rows if row for _, values in row for argument in values}
+    left = [part for part in signature.parameters.values() if part.name not in given]
+    own = [part for part in left if part.name != "self"]
+    if None in rows or (own and TOGETHER not in names):
+        return None
+    cases = [
+        ("-".join(called for called, _ in row), {key: value for _, values in row for key, value in values.items()})
+        for row in product(*(row for row in rows if row is not None))
+    ]
+
+    @wraps(obj)
+    def test(*itself: Any, **fixtures: Any) -> None:
+        _hold(obj, [(called, lambda values=values: obj(*itself, **fixtures, **values)) for called, values in cases])
+
+    del test.__wrapped__  # type: ignore[attr-defined]
+    test.__signature__ = signature.replace(parameters=left)  # type: ignore[attr-defined]
+    test.pytestmark = [mark for mark in marks if mark not in tables]  # type: ignore[attr-defined]
+    setattr(collector.obj, name, test)
+    return collector.ihook.pytest_pycollect_makeitem(collector=collector, name=name, obj=test)
+
+
+def _list_rows(mark: pytest.Mark) -> list[Named] | None:
+    """The cases of one table, named as pytest names them or by their values; None if pytest has to read it."""
+    names, values = (*mark.args, *([mark.kwargs["argvalues"]] if "argvalues" in mark.kwargs else []))
+    ids = mark.kwargs.get("ids")
+    keys = [key.strip() for key in names.split(",")] if isinstance(names, str) else list(names)
+    if set(mark.kwargs) - {"ids", "argvalues"} or not isinstance(values, Collection):
+        return None
+    rows: list[Named] = []
+    for number, row in enumerate(values):
+        called = None
+        if isinstance(row, type(pytest.param())):
+            if row.marks:
+                return None
+            called, row = row.id, row.values
+        elif len(keys) == 1:
+            row = (row,)
+        if called is None and callable(ids):
+            called = "-".join(str(ids(value) or repr(value)) for value in row)
+        elif called is None:
+            called = str([*ids][number]) if ids else "-".join(map(_show, row))
+        rows.append((called, dict(zip(keys, row, strict=True))))
+    return rows
+
+
+def _show(value: Any) -> str:
+    return repr(getattr(value, "__name__", value))[:200]
+
+
+def _hold(rule: Callable[..., None], cases: Sequence[tuple[str, Callable[[], None]]]) -> None:
+    assert cases, "there is no case"
+    broken = [f"{called}: {wrong}" for called, case in cases if (wrong := _fault(rule, case))]
+    if broken:
+        raise AssertionError(f"{len(broken)} of {len(cases)} cases:\n\n" + "\n\n".join(broken))
+
+
+def _fault(rule: Callable[..., None], case: Callable[[], None]) -> str:
     try:
-        rule(case)
-    except (Exception, pytest.fail.Exception) as error:
+        case()
+    except (Exception, pytest.fail.Exception, pytest.skip.Exception) as error:
         frames = traceback.extract_tb(error.__traceback__)
-        line = next(frame for frame in frames if frame.name == rule.__name__)
+        line = next((frame for frame in frames if frame.name == rule.__name__), frames[-1])
         return f"{type(error).__name__} in line {line.lineno}: {error}"
     return ""

@@ -1,8 +1,15 @@
 """A test of many cases names each that breaks its rule."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from tests.each_case import holds_for_each
+
+ROOT = Path(__file__).parents[1]
 
 
 def test_every_case_that_breaks_a_rule_is_named_with_what_is_wrong() -> None:
@@ -16,8 +23,8 @@ def test_every_case_that_breaks_a_rule_is_named_with_what_is_wrong() -> None:
 
     said = str(raised.value)
     assert said.startswith("3 of 5 cases:")
-    assert "\n\n3: AssertionError in line 12: odd" in said and "\n\n5: AssertionError in line 12: odd" in said
-    assert "\n\n0: ZeroDivisionError in line 11: division by zero" in said
+    assert "\n\n3: AssertionError in line 19: odd" in said and "\n\n5: AssertionError in line 19: odd" in said
+    assert "\n\n0: ZeroDivisionError in line 18: division by zero" in said
     assert "\n\n2: " not in said and "\n\n4: " not in said
 
 
@@ -29,3 +36,52 @@ def test_a_rule_that_holds_passes_and_one_without_cases_fails() -> None:
     assert seen == [1, 2]
     with pytest.raises(AssertionError, match="there is no case"):
         holds_for_each([])(seen.append)()
+
+
+SOME = """
+import pytest
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request): return request.param
+
+@pytest.mark.parametrize("number", [2, 3, pytest.param(5, id="five")])
+def test_numbers_are_even(number): assert number % 2 == 0, "odd"
+
+class TestPairs:
+    @pytest.mark.parametrize(("left", "right"), [(1, 1), (1, 2)], ids=["same", "other"])
+    @pytest.mark.parametrize("factor", {7: 8})
+    def test_pairs_are_equal(self, left, right, factor): assert left * factor == right * factor
+
+@pytest.mark.together
+@pytest.mark.parametrize("word", ["a", "b"])
+def test_words_are_stored(database, word): assert database and word == "a"
+
+@pytest.mark.parametrize("word", ["a", "b"])
+def test_words_are_found(database, word): pass
+
+@pytest.mark.apart
+@pytest.mark.parametrize("word", ["a", "b"])
+def test_words_are_long(word): pass
+"""
+
+
+def test_cases_are_one_test_unless_they_share_what_they_may_change_or_one_is_asked_for_by_name(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text("from tests.each_case import gather as pytest_pycollect_makeitem\n")
+    (tmp_path / "test_some.py").write_text(SOME)
+
+    def run(*arguments: str) -> str:
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rA", "--rootdir=.", *arguments]
+        environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(ROOT)}
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        ).stdout
+
+    told = run()
+    assert "4 failed, 6 passed" in told
+    assert "2 of 3 cases:" in told and "3: AssertionError in line 8: odd" in told and "five: AssertionError" in told
+    assert "7-other: AssertionError in line 13" in told and "7-same: " not in told
+    assert "test_words_are_stored[sqlite] - AssertionError: 1 of 2 cases:" in told
+    assert "PASSED test_some.py::test_words_are_found[postgresql-b]" in told
+    assert "PASSED test_some.py::test_words_are_long[b]" in told
+    assert "FAILED test_some.py::test_numbers_are_even[five]" in run("test_some.py::test_numbers_are_even[five]")
+    assert "2 failed, 1 passed" in run("-k", "numbers")

@@ -43,6 +43,7 @@ def kept_for_mypy() -> Iterator[str]:
         yield str(cache / "mypy")
 
 
+@pytest.mark.apart
 @pytest.mark.parametrize("command", lint_commands())
 def test_lint_finds_nothing(command: str) -> None:
     program, *arguments = command.split()

@@ -88,10 +88,14 @@ class _Timed:
     def getresponse(self) -> HTTPResponse:
         # A connection that ends with its answer forgets its socket, which the body still comes from.
         self.spoken = self.sock  # type: ignore[attr-defined]
-        with _limit(self.spoken, ANSWER_SECONDS) as limit:
-            response: HTTPResponse = super().getresponse()  # type: ignore[misc]  # of the connection beside it
-        if limit.has_expired:
-            raise TimeoutError
+        limit = _limit(self.spoken, ANSWER_SECONDS)
+        try:
+            with limit:
+                response: HTTPResponse = super().getresponse()  # type: ignore[misc]  # of the connection beside it
+        finally:
+            # Also where reading failed, because the limit cut off the connection before a whole line had come.
+            if limit.has_expired:
+                raise TimeoutError
         return response
 
 

@@ -89,6 +89,7 @@ ENDLESS: dict[str, tuple[Callable[[], Iterable[bytes]], str]] = {
 }
 SLOW = {
     "a body byte by byte": (JSON + b"Content-Length: 9999\r\n\r\n", b" "),
+    "not one byte": (b"", b""),
     "a head byte by byte": (b"HTTP/1.1 200 OK\r\nX-Slow: ", b"x"),
     "a status byte by byte": (b"HTTP/1.1 200 ", b"O"),
     "the length of a chunk byte by byte": (CHUNKED + b"1;", b"x"),
@@ -111,6 +112,7 @@ def test_an_answer_that_no_server_of_this_api_gives_is_refused_within_bounded_me
     assert most < 12 * MEGABYTE
 
 
+@pytest.mark.apart
 @pytest.mark.parametrize("name", SLOW)
 def test_an_answer_that_comes_byte_by_byte_ends_with_the_time_of_a_whole_answer(name: str) -> None:
     first, drip = SLOW[name]
