@@ -80,7 +80,7 @@ def test_cases_are_one_test_unless_they_share_what_they_may_change_or_one_is_ask
     assert "4 failed, 6 passed" in told
     assert "2 of 3 cases:" in told and "3: AssertionError in line 8: odd" in told and "five: AssertionError" in told
     assert "7-other: AssertionError in line 13" in told and "7-same: " not in told
-    assert "test_words_are_stored[sqlite] - AssertionError: 1 of 2 cases:" in told
+    assert "FAILED test_some.py::test_words_are_stored[sqlite]" in told and "'b': AssertionError in line 17" in told
     assert "PASSED test_some.py::test_words_are_found[postgresql-b]" in told
     assert "PASSED test_some.py::test_words_are_long[b]" in told
     assert "FAILED test_some.py::test_numbers_are_even[five]" in run("test_some.py::test_numbers_are_even[five]")
