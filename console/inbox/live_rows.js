@@ -15,6 +15,8 @@ import { useEffect, useRef } from "../shared/ui.js";
 /** More conversations than these seldom change at once, which nothing tells enough of; then the list is asked for. */
 const MOST_ROWS = 8;
 const SNOOZED = "snoozed";
+/** What is asked for of the row of a conversation whose last message was told: all but that message. @type {(keyof Conversation)[]} */
+const BESIDE_MESSAGE = ["uuid", "urn", "folder", "unread_count", "snoozed_until", "snoozed_by", "has_open_ticket", "ticket", "labels", "flow", "last_on"];
 /** What the API counts. */
 const MOST_UNREAD = 100;
 
@@ -105,28 +107,44 @@ export function useLiveRows(list, filters) {
     const { list: shown, filters: asked } = present.current;
     isMissed.current ||= shown.loading;
     const rows = new Map(shown.items.map((row) => [row.uuid, row]));
-    /** @type {Set<string>} */
-    const unknown = new Set();
+    /** By contact, with the message that came, if it is all that was told of somebody who is not in the list. @type {Map<string, Records["message"] | null>} */
+    const unknown = new Map();
     const oldest = shown.hasMore ? (shown.items.at(-1)?.last_on ?? "") : "";
     for (const told of /** @type {Told[]} */ (records)) {
       const contact = told.contact?.uuid ?? told.uuid;
       const row = rows.get(contact);
       const after = row && withTold(row, told);
       if (after) rows.set(contact, after);
-      else if (row || (mayEnter(told, asked, shown.hasMore) && !("created_on" in told && told.created_on < oldest))) unknown.add(contact);
+      else if (row || (mayEnter(told, asked, shown.hasMore) && !("created_on" in told && told.created_on < oldest))) {
+        const isAll = !row && "direction" in told && told.direction === "in" && (unknown.get(contact) ?? told).uuid === told.uuid;
+        unknown.set(contact, isAll && unknown.get(contact) !== null ? told : null);
+      }
     }
     if (unknown.size > MOST_ROWS) return shown.refresh();
-    const pages = await Promise.all([...unknown].map((contact) => get("conversations", { ...asked, contact }))).catch(() => null);
+    const found = await Promise.all([...unknown].map(([contact, message]) => askedRow({ ...asked, contact }, message))).catch(() => null);
     // Without an answer the next change tells; meanwhile somebody may have chosen another folder.
-    if (!pages || JSON.stringify(asked) !== JSON.stringify(present.current.filters)) return;
-    const found = pages.flatMap(({ results }) => results);
+    if (!found || JSON.stringify(asked) !== JSON.stringify(present.current.filters)) return;
     present.current.list.change((items) => {
       const kept = items.filter(({ uuid }) => !unknown.has(uuid)).map((item) => rows.get(item.uuid) ?? item);
-      const fresh = found.filter(({ last_on }) => !shown.hasMore || last_on >= oldest);
+      const fresh = found.flat().filter(({ last_on }) => !shown.hasMore || last_on >= oldest);
       const all = [...kept.filter((row) => belongs(row, asked)), ...fresh];
       return isSorted(all) ? all : all.sort((one, other) => (one.last_on > other.last_on ? -1 : one.last_on < other.last_on ? 1 : 0));
     });
   });
+}
+
+/**
+ * The row of a conversation as the service has it, if it belongs to the list. A message that came is not asked for again.
+ * @param {Filters} asked @param {Records["message"] | null} message
+ * @returns {Promise<Conversation[]>}
+ */
+async function askedRow(asked, message) {
+  const contact = message?.contact;
+  if (message && contact) {
+    const { results } = await get("conversations", { ...asked, fields: BESIDE_MESSAGE });
+    if (results.every(({ last_on: on }) => on === message.created_on)) return results.map((row) => ({ ...row, contact, last_message: message }));
+  }
+  return (await get("conversations", asked)).results;
 }
 
 /** @param {Conversation[]} rows */

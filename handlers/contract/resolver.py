@@ -14,7 +14,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.types import ASGIApp, Receive, Scope
 
 from handlers.answers import Answer, HeldAnswer, Rehearsed, etag_of, pick
-from handlers.asgi.plain_responses import LEAST_BYTES, PlainResponse, Stream, accepts_gzip, compress
+from handlers.asgi.plain_responses import LEAST_BYTES, PlainResponse, Stream, accepts_gzip, compress, compressed
 from handlers.asgi.request_body import KNOWN_COOKIE, check_origin, cookie_in
 from handlers.contract.operations import (
     EVENT_STREAM,
@@ -102,7 +102,10 @@ def make_endpoint(rules: OperationRules) -> Callable[[Scope, Receive], Awaitable
 def _open_stream(rules: OperationRules, http: HttpRequest, context: RequestContext) -> ASGIApp:
     """A response that goes on for a while; proxies are asked not to hold it back."""
     events = rules.function(context.service, context.credentials, http.headers.get("Last-Event-ID"))
-    return Stream(events, 200, {**context.rate_limits, **STREAM_HEADERS}, media_type=EVENT_STREAM)
+    headers = {**context.rate_limits, **STREAM_HEADERS, "Vary": "Accept-Encoding"}
+    if accepts_gzip(http.headers.get("Accept-Encoding", "")):
+        events, headers = compressed(events), {**headers, "Content-Encoding": "gzip"}
+    return Stream(events, 200, headers, media_type=EVENT_STREAM)
 
 
 async def _answer_visitor(rules: OperationRules, http: HttpRequest, context: RequestContext) -> ASGIApp:

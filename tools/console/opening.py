@@ -127,7 +127,7 @@ def fill(service: RunningService, count: int) -> None:
 
 def measure(browser: Browser, services: Mapping[int, RunningService], rounds: int) -> dict[int, Openings]:
     """Opens the inbox of each service in turns; by the number of messages."""
-    pages = {count: signed_in(browser, service) for count, service in services.items()}
+    pages = {count: signed_in(browser, service.url) for count, service in services.items()}
     found = {count: Openings() for count in services}
     for turn in range(rounds):
         # The other one first every second time, so that neither always follows the larger one.
@@ -142,9 +142,9 @@ def measure(browser: Browser, services: Mapping[int, RunningService], rounds: in
     return found
 
 
-def signed_in(browser: Browser, service: RunningService) -> Page:
+def signed_in(browser: Browser, url: str) -> Page:
     page = browser.new_context().new_page()
-    page.goto(f"{service.url}/#/inbox")
+    page.goto(f"{url}/#/inbox")
     page.locator("#email").fill(EMAIL)
     page.locator("#password").fill(PASSWORD)
     page.locator("button[type=submit]").click()

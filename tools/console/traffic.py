@@ -1,20 +1,26 @@
 """What each message of anybody costs a person who has the inbox open: `python -m tools.console.traffic`.
 
-Messages come from 250 people who wrote before, in turns, while a real browser shows the inbox: bytes over the wire (the
-stream, and what the page asks for because of it), CPU of the page, rows in it, and its memory after all of them. Most
-of these people are not among the rows that are loaded; the first forty are (`--people 40`).
+Messages come from 250 people who wrote before, in turns, while a real browser shows the inbox: bytes over the wire (of
+the stream, and of the answers to what the page asks because of it, with their headers, as they come through a
+connection that counts them), CPU of the page, rows in it, and its memory after all of them. Most of these people are
+not among the rows that are loaded; the first forty are (`--people 40`).
+
+CPU is that of the whole process that shows the page, as the system counts it: scripts, layout and painting on its main
+thread, and the threads beside it that compose and draw. What the page does while nobody writes is taken off. Other
+work on the machine makes it more (caches, shared cores): compare what was measured in turns.
 """
 
 import argparse
+import socket
 import sys
 import tempfile
+import threading
 import time
-from collections import Counter
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import requests
-from playwright.sync_api import CDPSession, Page
+from playwright.sync_api import Page
 from sqlalchemy import select
 
 from persistence.tables.channels import channel
@@ -25,7 +31,8 @@ from tools.console.opening import FEW, LEAST, fill, launched, signed_in
 WARM = 20
 """Messages before it is measured: the first ones compile what draws them."""
 SEEN = "text => [...document.querySelectorAll('.conversation')].some(row => row.textContent.includes(text))"
-CALM_SECONDS = 3.0
+CALM_SECONDS, IDLE_SECONDS = 3.0, 10.0
+STREAM = b"/api/v2/stream"
 
 
 def main() -> int:
@@ -41,61 +48,76 @@ def main() -> int:
         launched() as browser,
     ):
         fill(service, FEW * 25)
-        measure(signed_in(browser, service), service, options)
+        wire = Wire(service)
+        measure(signed_in(browser, wire.url), wire, service, options)
     return 0
 
 
-def measure(page: Page, service: RunningService, options: argparse.Namespace) -> None:
-    session = page.context.new_cdp_session(page)
-    session.send("Performance.setTimeDomain", {"timeDomain": "threadTicks"})
-    session.send("Performance.enable")
-    received = Received(session)
-    sender = Sender(service, options.people)
+def measure(page: Page, wire: "Wire", service: RunningService, options: argparse.Namespace) -> None:
+    process, sender = Process(page), Sender(service, options.people)
     for _ in range(WARM):
         sender.send()
     settle(page, sender)
-    received.clear()
-    cpu = cpu_ms(session)
+    wire.clear()
+    cpu, began = process.cpu_ms(), time.monotonic()
     for _ in range(options.messages):
         sender.send()
         page.wait_for_timeout(options.pause * 1000)
     settle(page, sender)
-    spent, count = cpu_ms(session) - cpu, options.messages
-    idle = idle_ms(page, session, options.pause * count)
+    spent, seconds, count = process.cpu_ms() - cpu, time.monotonic() - began, options.messages
+    streamed, answered, answers = wire.streamed / count, wire.answered / count, wire.answers / count
+    idle = idle_ms(page, process, seconds)
     sys.stdout.write(
-        f"{count} messages: {received.streamed / count:.0f} bytes of the stream, {received.answered / count:.0f} of "
-        f"{received.answers / count:.2f} answers, {(spent - idle) / count:.1f} ms of CPU each; "
-        f"{page.locator('.conversation').count()} rows in the page\n"
+        f"{count} messages: {streamed:.0f} bytes of the stream, {answered:.0f} of {answers:.2f} answers, "
+        f"{(spent - idle) / count:.1f} ms of CPU each; {page.locator('.conversation').count()} rows in the page\n"
     )
-    sys.stdout.write(f"memory before: {memory(session)}\n")
+    sys.stdout.write(f"memory before: {process.memory()}\n")
     for _ in range(options.live - options.messages):
         sender.send()
     settle(page, sender)
-    sys.stdout.write(f"memory after {options.live} messages: {memory(session)}\n")
+    sys.stdout.write(f"memory after {options.live} messages: {process.memory()}\n")
 
 
-class Received:
-    """Bytes over the wire: of the stream, which does not end, and of answers with their headers."""
+class Wire:
+    """Stands between the browser and a service, and counts the bytes of what the service says: of the stream, which
+    does not end, and of answers.
+    """
 
-    def __init__(self, session: CDPSession) -> None:
+    def __init__(self, service: RunningService) -> None:
         self.clear()
-        self._parts: Counter[str] = Counter()
-        session.on("Network.dataReceived", self._take)
-        session.on("Network.loadingFinished", self._end)
-        session.send("Network.enable")
+        self._to = ("127.0.0.1", int(service.url.rpartition(":")[2]))
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
 
     def clear(self) -> None:
         self.streamed = self.answered = self.answers = 0
 
-    def _take(self, event: dict[str, Any]) -> None:
-        size = int(event["encodedDataLength"] or event["dataLength"])
-        self._parts[event["requestId"]] += size
-        self.streamed += size
+    def _accept(self) -> None:
+        while True:
+            browser, _ = self._listener.accept()
+            server, asked = socket.create_connection(self._to), [b""]
+            for way in ((browser, server, asked, True), (server, browser, asked, False)):
+                threading.Thread(target=self._carry, args=way, daemon=True).start()
 
-    def _end(self, event: dict[str, Any]) -> None:
-        self.streamed -= self._parts.pop(event["requestId"], 0)
-        self.answered += int(event["encodedDataLength"])
-        self.answers += 1
+    def _carry(self, come: socket.socket, go: socket.socket, asked: list[bytes], is_asking: bool) -> None:
+        with suppress(OSError):
+            while piece := come.recv(1 << 16):
+                if not is_asking:
+                    self._count(asked[0], len(piece))
+                elif piece.startswith((b"GET ", b"POST ", b"DELETE ")):
+                    asked[0] = piece.split(b" ", 2)[1]
+                    self.answers += STREAM not in asked[0]
+                go.sendall(piece)
+        for each in (come, go):
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+
+    def _count(self, asked: bytes, size: int) -> None:
+        if STREAM in asked:
+            self.streamed += size
+        else:
+            self.answered += size
 
 
 class Sender:
@@ -125,26 +147,31 @@ def settle(page: Page, sender: Sender) -> None:
     page.wait_for_timeout(CALM_SECONDS * 1000)
 
 
-def cpu_ms(session: CDPSession) -> float:
-    """Milliseconds for which the page has computed."""
-    return 1000 * _metrics(session)["TaskDuration"]
+class Process:
+    """The browser's process that shows a page."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page.context.new_cdp_session(page)
+        self._page.send("Performance.enable")
+        assert page.context.browser is not None
+        self._browser = page.context.browser.new_browser_cdp_session()
+
+    def cpu_ms(self) -> float:
+        """Milliseconds for which its threads have computed."""
+        processes = self._browser.send("SystemInfo.getProcessInfo")["processInfo"]
+        return sum(1000 * float(each["cpuTime"]) for each in processes if each["type"] == "renderer")
+
+    def memory(self) -> str:
+        self._page.send("HeapProfiler.collectGarbage")
+        found = {each["name"]: each["value"] for each in self._page.send("Performance.getMetrics")["metrics"]}
+        return f"{found['JSHeapUsedSize'] / 1e6:.1f} MB of objects, {found['Nodes']:.0f} nodes"
 
 
-def idle_ms(page: Page, session: CDPSession, seconds: float) -> float:
+def idle_ms(page: Page, process: Process, seconds: float) -> float:
     """What the page computes in so many seconds in which nobody writes."""
-    began, clock = cpu_ms(session), time.monotonic()
-    page.wait_for_timeout(5000)
-    return (cpu_ms(session) - began) * seconds / (time.monotonic() - clock)
-
-
-def memory(session: CDPSession) -> str:
-    session.send("HeapProfiler.collectGarbage")
-    found = _metrics(session)
-    return f"{found['JSHeapUsedSize'] / 1e6:.1f} MB of objects, {found['Nodes']:.0f} nodes"
-
-
-def _metrics(session: CDPSession) -> dict[str, float]:
-    return {each["name"]: each["value"] for each in session.send("Performance.getMetrics")["metrics"]}
+    began, clock = process.cpu_ms(), time.monotonic()
+    page.wait_for_timeout(IDLE_SECONDS * 1000)
+    return (process.cpu_ms() - began) * seconds / (time.monotonic() - clock)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
 """`/api/v2/stream` over a real server, as the guide shows it."""
 
+import json
 import re
 import subprocess
 import threading
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +20,9 @@ from tests.documentation import ROOT, read_blocks
 from tests.factories import make_contact
 
 GUIDE = ROOT / "docs" / "live.md"
-STREAM = "/api/v2/stream"
+STREAM, CONVERSATIONS = "/api/v2/stream", "/api/v2/conversations.json"
+MOST_BYTES = 1024
+"""What a message may cost who has the inbox open, on the line."""
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +73,38 @@ def test_a_stream_holds_up_neither_requests_nor_the_end_of_the_process(tmp_path:
 
         assert running.stop("api") == 0
         assert [b"event: ready" in list(each) for each in lines] == [True, True]
+
+
+def test_a_message_and_the_row_that_the_inbox_asks_for_take_a_kilobyte(service: RunningService) -> None:
+    console = (ROOT / "console" / "inbox" / "live_rows.js").read_text()
+    fields = ",".join(json.loads(re.findall(r"BESIDE_MESSAGE = (\[.*\]);", console)[0]))
+    headers = {"Authorization": f"Token {service.token}", "Accept-Encoding": "gzip"}
+    stream = requests.get(service.url + STREAM, headers=headers, stream=True, timeout=PATIENCE_SECONDS)
+    pieces, unpacker = stream.raw.stream(decode_content=False), zlib.decompressobj(zlib.MAX_WBITS + 16)
+    sizes = []
+
+    def read_until(words: str) -> int:
+        seen, size = "", 0
+        while words not in seen:
+            piece = next(pieces)
+            seen, size = seen + unpacker.decompress(piece).decode(), size + len(piece)
+        return size
+
+    read_until("event: ready")
+    for turn in range(3):
+        uuid = make_contact(service.database, service.workspace, f"+25078800020{turn}", name=f"Person {turn}")
+        text = f"{turn} people wait for medicine at the clinic by the lake, which opens on Monday at eight o'clock."
+        service.post("/api/v2/messages.json", {"contact": uuid, "text": text})
+        streamed = read_until(text)
+        query = {"contact": uuid, "fields": fields}
+        row = requests.get(service.url + CONVERSATIONS, query, headers=headers, timeout=PATIENCE_SECONDS)
+        assert row.json()["results"][0]["uuid"] == uuid
+        head = sum(len(name) + len(value) + len(": \r\n") for name, value in row.headers.items())
+        sizes.append((streamed, head + int(row.headers["Content-Length"])))
+
+    stream.close()
+    assert stream.headers["Content-Encoding"] == "gzip"
+    assert all(streamed + asked <= MOST_BYTES for streamed, asked in sizes[1:]), sizes
 
 
 def test_a_role_gets_the_events_of_what_it_may_list(service: RunningService) -> None:
