@@ -3,7 +3,7 @@
 import { FormDialog } from "../parts/dialog.js";
 import { Field } from "../parts/small.js";
 import { newKey, post } from "../shared/api.js";
-import { useAll } from "../shared/lists.js";
+import { useAll, withChosen } from "../shared/lists.js";
 import { workspace } from "../shared/session.js";
 import { languageName, t, word } from "../shared/texts.js";
 import { html, useRef, useState } from "../shared/ui.js";
@@ -24,9 +24,9 @@ export function EventDialog({ campaign, event, onDone, onClose }) {
   const languages = workspace.value?.languages?.length ? workspace.value.languages : ["eng"];
   const [does, setDoes] = useState(event?.flow ? "flow" : "message");
   const fields = useAll("fields").filter(({ type }) => type === "datetime");
-  const flows = useAll("flows").filter((flow) => flow.uuid === event?.flow?.uuid || (!flow.archived && flow.type !== "survey"));
+  const flows = withChosen(useAll("flows").filter((flow) => !flow.archived && flow.type !== "survey"), [event?.flow]);
   const key = useRef(newKey());
-  const dates = [...fields.map((field) => ({ key: field.key, name: field.name })), ...DATES.map((date) => ({ key: date, name: word("event_date", date) }))];
+  const dates = withChosen([...fields.map(({ key, name }) => ({ key, name })), ...DATES.map((date) => ({ key: date, name: word("event_date", date) }))], [event?.relative_to], "key");
   const kept = Object.entries(event?.message ?? {}).filter(([language]) => !languages.includes(language));
   const save = async (/** @type {FormData} */ data) => {
     const texts = languages.map((language) => [language, String(data.get(`text-${language}`) ?? "").trim()]);

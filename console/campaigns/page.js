@@ -4,7 +4,7 @@ import { FormDialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
 import { Empty, Field, ListEnd } from "../parts/small.js";
 import { newKey, post } from "../shared/api.js";
-import { useAll, useList } from "../shared/lists.js";
+import { useAll, useList, withChosen } from "../shared/lists.js";
 import { go, link } from "../shared/router.js";
 import { may } from "../shared/session.js";
 import { dateText, number, t } from "../shared/texts.js";
@@ -52,7 +52,7 @@ function CampaignList({ isArchived }) {
 
 /** The name and the group of a campaign; without one it is created. @param {{campaign: Campaign | null, onDone: (campaign: Campaign) => void, onClose: () => void}} props */
 export function CampaignDialog({ campaign, onDone, onClose }) {
-  const groups = useAll("groups").filter(({ status }) => status === "ready");
+  const groups = withChosen(useAll("groups").filter(({ status }) => status === "ready"), [campaign?.group]);
   const key = useRef(newKey());
   const save = async (/** @type {FormData} */ data) => {
     const written = { name: String(data.get("name")).trim(), group: String(data.get("group")) };
@@ -64,7 +64,7 @@ export function CampaignDialog({ campaign, onDone, onClose }) {
       <${Field} label=${t("campaigns.group")} id="campaign-group" help=${t("campaigns.group_help")}>
         <select id="campaign-group" name="group" required aria-describedby="campaign-group-help">
           <option value="">${t("gateway.not_chosen")}</option>
-          ${groups.map(({ uuid, name, count }) => html`<option key=${uuid} value=${uuid} selected=${uuid === campaign?.group.uuid}>${name} (${number(count)})</option>`)}
+          ${groups.map(({ uuid, name, count }) => html`<option key=${uuid} value=${uuid} selected=${uuid === campaign?.group.uuid}>${count === undefined ? name : `${name} (${number(count)})`}</option>`)}
         </select><//>
     <//>
   `;

@@ -151,6 +151,7 @@ function Bulk({ picked, groups, total, who, onEveryone, onBegun, onDone }) {
   const named = picked.map(({ uuid, name, urns }) => ({ uuid, name: displayName(name, urns[0]) }));
   const write = () => (who ? writeToMatching(oneQuery(who, groups)) : writeTo(named));
   const groupTitle = t(asks === "remove" ? "contacts.from_group" : "contacts.to_group");
+  const own = groups.filter((group) => !group.query && !group.system);
   const inGroup = (/** @type {FormData} */ data) => act(groupTitle, asks === "remove" ? "remove" : "add", String(data.get("group")))();
   return html`
     <div class="bulk" role="toolbar" aria-label=${t("contacts.chosen", { count })}>
@@ -171,11 +172,11 @@ function Bulk({ picked, groups, total, who, onEveryone, onBegun, onDone }) {
     ${asks === "start" && html`<${StartDialog} given=${who ? { query: oneQuery(who, groups) } : { contacts: named }} onClose=${() => setAsks("")} />`}
     ${asks === "merge" && html`<${MergeDialog} contacts=${picked} onClose=${() => setAsks("")} onDone=${() => onDone([])} />`}
     ${(asks === "add" || asks === "remove") &&
-    html`<${FormDialog} title=${groupTitle} submit=${t("act.save")} onSubmit=${inGroup} onClose=${() => setAsks("")}>
+    html`<${FormDialog} title=${groupTitle} submit=${t("act.save")} disabled=${own.length === 0} onSubmit=${inGroup} onClose=${() => setAsks("")}>
       ${who && html`<p>${t("contacts.everyone_text", { count })}</p>`}
       <${Field} label=${t("contacts.group")} id="bulk-group">
         <select id="bulk-group" name="group" required>
-          ${groups.filter((group) => !group.query && !group.system).map(({ uuid, name }) => html`<option key=${uuid} value=${uuid}>${name}</option>`)}
+          ${own.map(({ uuid, name }) => html`<option key=${uuid} value=${uuid}>${name}</option>`)}
         </select>
       <//>
     <//>`}

@@ -5,7 +5,7 @@ import { useKeptForm } from "../parts/kept_form.js";
 import { Field } from "../parts/small.js";
 import { newKey, post } from "../shared/api.js";
 import { explain } from "../shared/explain.js";
-import { useAll } from "../shared/lists.js";
+import { useAll, withChosen } from "../shared/lists.js";
 import { t, word } from "../shared/texts.js";
 import { html, useRef, useState } from "../shared/ui.js";
 import { toMoment } from "../shared/zone_time.js";
@@ -21,8 +21,8 @@ export function ExportForm({ query, onMade }) {
   const [busy, setBusy] = useState(false);
   const key = useRef(newKey());
   const { form, keep, drop } = useKeptForm(`exports.${JSON.stringify(query)}`);
-  const groups = useAll("groups");
-  const flows = useAll("flows");
+  const groups = withChosen(useAll("groups"), [{ uuid: query.group, name: "…" }]);
+  const flows = withChosen(useAll("flows"), [{ uuid: query.flow, name: "…" }]);
   const make = async (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
     const data = [...new FormData(/** @type {HTMLFormElement} */ (event.target))].map(([name, value]) => [name, String(value).trim()]);

@@ -17,6 +17,7 @@ const TYPED_MS = 300;
 /** @param {{flow?: import("./page.js").Flow, given?: Partial<Chosen>, onClose: () => void}} props one is chosen if no flow is given; `given` are those for whom it is */
 export function StartDialog({ flow, given = {}, onClose }) {
   const [chosen, setChosen] = useState(/** @type {Chosen} */ ({ groups: [], contacts: [], query: "", ...given }));
+  const flows = useAll(flow ? null : "flows").filter(({ archived }) => !archived);
   const key = useRef(newKey());
   const query = chosen.query.trim();
   const start = async (/** @type {FormData} */ data) => {
@@ -33,8 +34,9 @@ export function StartDialog({ flow, given = {}, onClose }) {
   };
   const isEmpty = !query && chosen.groups.length === 0 && chosen.contacts.length === 0;
   return html`
-    <${FormDialog} title=${flow ? `${t("act.start")}: ${flow.name}` : t("flow.start")} submit=${t("act.start")} disabled=${isEmpty} draft=${["flow.start", flow?.uuid].filter(Boolean).join(".")} onSubmit=${start} onClose=${onClose}>
-      ${!flow && html`<${WhichFlow} />`}
+    <${FormDialog} title=${flow ? `${t("act.start")}: ${flow.name}` : t("flow.start")} submit=${t("act.start")} disabled=${isEmpty || (!flow && flows.length === 0)} draft=${["flow.start", flow?.uuid].filter(Boolean).join(".")} onSubmit=${start} onClose=${onClose}>
+      ${!flow && html`<${Field} label=${t("flow.flow")} id="start-flow">
+        <select id="start-flow" name="flow" required>${flows.map(({ uuid, name }) => html`<option key=${uuid} value=${uuid}>${name}</option>`)}</select><//>`}
       <${Recipients} draft=${chosen} onChange=${(/** @type {Partial<Chosen>} */ part) => setChosen((old) => ({ ...old, ...part }))} />
       ${query && html`<${QueryCount} query=${query} />`}
       <ul class="choices-list">
@@ -43,13 +45,6 @@ export function StartDialog({ flow, given = {}, onClose }) {
       </ul>
     <//>
   `;
-}
-
-function WhichFlow() {
-  const flows = useAll("flows").filter(({ archived }) => !archived);
-  return html`<${Field} label=${t("flow.flow")} id="start-flow">
-    <select id="start-flow" name="flow" required>${flows.map(({ uuid, name }) => html`<option key=${uuid} value=${uuid}>${name}</option>`)}</select>
-  <//>`;
 }
 
 /** How many contacts match a query, or what is wrong with it. @param {{query: string}} props */

@@ -55,7 +55,7 @@ export function Actions({ contact, messages, back, refresh }) {
     tell({ kind: "mark", record: { uuid: contact.uuid, unread: false } });
   };
   const canSnooze = may("act_on_conversations") && !!contact && messages.length > 0;
-  useKeys({ snooze: () => canSnooze && setDialog("snooze"), archive: () => can && archive(), label: () => canLabel && setDialog("label"), ticket: () => may("create_ticket") && contact && setDialog("ticket") });
+  useKeys({ snooze: () => canSnooze && setDialog("snooze"), archive: () => can && archive(), label: () => canLabel && setDialog("label"), ticket: () => may("create_ticket") && setDialog("ticket") });
   const block = { title: t("contact.block"), text: t("contact.block_text"), submit: t("contact.block"), onYes: act("block", t("contact.blocked")) };
   const items = [
     canLabel && { text: t("act.label"), icon: "label", onPick: () => setDialog("label"), onlyNarrow: true },
@@ -92,7 +92,7 @@ function FlowDialog({ contact, onClose }) {
   const flows = useAll("flows").filter((flow) => !flow.archived);
   const start = (/** @type {FormData} */ data) => post("flow_starts", { flow: String(data.get("flow")), contacts: [contact.uuid] });
   return html`
-    <${FormDialog} title=${t("flow.start")} submit=${t("act.start")} onSubmit=${start} onClose=${onClose}>
+    <${FormDialog} title=${t("flow.start")} submit=${t("act.start")} disabled=${flows.length === 0} onSubmit=${start} onClose=${onClose}>
       <${Field} label=${t("flow.flow")} id="flow" help=${contact.flow ? t("flow.start_help") : undefined}>
         <select id="flow" name="flow" required>${flows.map(({ uuid, name }) => html`<option key=${uuid} value=${uuid}>${name}</option>`)}</select>
       <//>

@@ -17,6 +17,13 @@ export function useKeptForm(draft) {
   useLayoutEffect(() => {
     if (draft && form.current) restore(form.current, loadDraft(draft, {}));
   });
+  // A part that waits for a list of its own is drawn alone.
+  useLayoutEffect(() => {
+    if (!draft || !form.current) return;
+    const drawn = new MutationObserver(() => form.current && restore(form.current, loadDraft(draft, {})));
+    drawn.observe(form.current, { childList: true, subtree: true });
+    return () => drawn.disconnect();
+  }, [draft]);
   return {
     form,
     // Only what was touched: the others may still get their first value, which is on its way.

@@ -6,7 +6,7 @@ import { attempt } from "../parts/notices.js";
 import { Empty, Field, ListEnd } from "../parts/small.js";
 import { findUsages, UsagesDialog } from "../parts/usages.js";
 import { request } from "../shared/api.js";
-import { useAll, useList } from "../shared/lists.js";
+import { useAll, useList, withChosen } from "../shared/lists.js";
 import { may } from "../shared/session.js";
 import { listTime, number, t, word } from "../shared/texts.js";
 import { html, useState } from "../shared/ui.js";
@@ -97,10 +97,9 @@ const RecordDialog = ({ kind, record, onSubmit, onClose }) => html`
   <//>
 `;
 
-/** What is done when a saved reply is sent. Its label stays for those who may not list labels, and while the list is on its way. @param {{record: any}} props */
+/** What is done when a saved reply is sent. Its label stays for those who may not list labels. @param {{record: any}} props */
 function Deeds({ record }) {
-  const listed = useAll(may("list_labels") ? "labels" : null);
-  const labels = record.label ? [record.label, ...listed.filter(({ uuid }) => uuid !== record.label.uuid)] : listed;
+  const labels = withChosen(useAll(may("list_labels") ? "labels" : null), [record.label]);
   return html`
     <${Field} label=${t("settings.reply_label")} id="record-label"><select id="record-label" name="label">
       <option value="">${t("settings.reply_no_label")}</option>

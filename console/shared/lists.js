@@ -95,6 +95,20 @@ export function usePages(key, load) {
 /** @param {any} item */
 const idOf = (item) => item.uuid ?? item.id;
 
+/**
+ * What a form offers: the records of a list, and before them those chosen already that it does not have. A list may be on its way,
+ * cut short, or have no place for them any more: a form that is saved meanwhile keeps what it was opened with.
+ * @template I
+ * @param {I[]} list
+ * @param {readonly any[]} chosen empty ones are nothing
+ * @param {string} [id] what tells them apart
+ * @returns {I[]}
+ */
+export function withChosen(list, chosen, id = "uuid") {
+  const known = new Set(list.map((each) => /** @type {any} */ (each)[id]));
+  return [...chosen.filter((each) => each?.[id] && !known.has(each[id])), ...list];
+}
+
 /** What of a page is not known yet: a record may have moved up while the page was on its way. @template I @param {I[]} known @param {I[]} page */
 function notIn(known, page) {
   const ids = new Set(known.map(idOf));

@@ -7,7 +7,7 @@ import { attempt } from "../parts/notices.js";
 import { ReplyDue } from "../parts/reply_due.js";
 import { Badge, Field } from "../parts/small.js";
 import { post } from "../shared/api.js";
-import { useAll } from "../shared/lists.js";
+import { useAll, withChosen } from "../shared/lists.js";
 import { account, may } from "../shared/session.js";
 import { duration, t } from "../shared/texts.js";
 import { html, useRef, useState } from "../shared/ui.js";
@@ -24,9 +24,8 @@ const nameOf = ({ email, name }) => name || email;
 /** @param {{ticket: import("./page.js").Ticket, topics: any[], canReopen: boolean, onDone: () => void}} props one that is closed cannot be reopened while the contact has an open one */
 export function TicketCard({ ticket, topics, canReopen, onDone }) {
   const [noting, setNoting] = useState(false);
-  const users = useAll("users").filter(({ role }) => role !== "viewer" && role !== "surveyor");
   // Who left the workspace or has another role now is in no list, and still has the ticket.
-  const isListed = users.some(({ email }) => email === assigneeOf(ticket));
+  const users = withChosen(useAll("users").filter(({ role }) => role !== "viewer" && role !== "surveyor"), [ticket.assignee], "email");
   const colleagues = useColleagues(noting);
   const tickets = [ticket.uuid];
   const present = useRef(ticket);
@@ -57,12 +56,10 @@ export function TicketCard({ ticket, topics, canReopen, onDone }) {
       ${may("act_on_tickets")
         ? html`
             <select aria-label=${t("tickets.topic")} onChange=${(/** @type {any} */ event) => choose(event.target, (topic) => ({ action: "change_topic", topic }), t("ticket.topic_changed"), topicOf)}>
-              ${!topics.some(({ uuid }) => uuid === topicOf(ticket)) && html`<option value=${topicOf(ticket)} selected>${ticket.topic?.name}</option>`}
-              ${topics.map(({ uuid, name }) => html`<option key=${uuid} value=${uuid} selected=${uuid === topicOf(ticket)}>${name}</option>`)}
+              ${withChosen(topics, [ticket.topic]).map(({ uuid, name }) => html`<option key=${uuid} value=${uuid} selected=${uuid === topicOf(ticket)}>${name}</option>`)}
             </select>
             <select aria-label=${t("tickets.assignee")} onChange=${(/** @type {any} */ event) => choose(event.target, assign, t("ticket.is_assigned"), assigneeOf)}>
               <option value="" selected=${!ticket.assignee}>${t("tickets.nobody")}</option>
-              ${ticket.assignee && !isListed && html`<option value=${assigneeOf(ticket)} selected>${nameOf(ticket.assignee)}</option>`}
               ${users.map(({ email, name }) => html`<option key=${email} value=${email} selected=${email === assigneeOf(ticket)}>${name || email}</option>`)}
             </select>
             ${ticket.assignee?.email !== mine && html`<button type="button" onClick=${() => act(assign(mine), t("ticket.is_assigned"), assign(assigneeOf(ticket)))}>${t("tickets.take")}</button>`}

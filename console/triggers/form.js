@@ -4,7 +4,7 @@ import { ChosenContacts } from "../parts/contact_picker.js";
 import { FormDialog } from "../parts/dialog.js";
 import { Field } from "../parts/small.js";
 import { newKey, post } from "../shared/api.js";
-import { useAll } from "../shared/lists.js";
+import { useAll, withChosen } from "../shared/lists.js";
 import { channelName, displayName } from "../shared/names.js";
 import { t, word, zone } from "../shared/texts.js";
 import { html, useRef, useState } from "../shared/ui.js";
@@ -25,8 +25,9 @@ export function TriggerDialog({ trigger, onDone, onClose }) {
   const [type, setType] = useState(/** @type {Type} */ (trigger?.type ?? "keyword"));
   const [repeat, setRepeat] = useState(trigger?.repeat ?? "never");
   const [contacts, setContacts] = useState((trigger?.contacts ?? []).map(({ uuid, name }) => ({ uuid, name: displayName(name, null) })));
-  const flows = useAll("flows").filter((flow) => flow.uuid === trigger?.flow.uuid || (!flow.archived && flow.type !== "survey"));
-  const groups = useAll("groups").filter(({ status }) => status === "ready");
+  const flows = withChosen(useAll("flows").filter((flow) => !flow.archived && flow.type !== "survey"), [trigger?.flow]);
+  const ready = useAll("groups").filter(({ status }) => status === "ready");
+  const [groups, excluded] = [withChosen(ready, trigger?.groups ?? []), withChosen(ready, trigger?.exclude_groups ?? [])];
   const key = useRef(newKey());
   const first = trigger?.next_fire_on ? toLocal(Date.parse(trigger.next_fire_on)) : "";
   const isTimed = type === "schedule";
@@ -62,8 +63,8 @@ export function TriggerDialog({ trigger, onDone, onClose }) {
       ${isTimed && html`<${Times} trigger=${trigger} first=${first} repeat=${repeat} onRepeat=${setRepeat} />`}
       ${groups.length > 0 && html`<${Groups} name="groups" legend=${t(isTimed ? "triggers.starts_groups" : "triggers.groups")} groups=${groups} chosen=${trigger?.groups} />`}
       ${isTimed && html`<${ChosenContacts} id="trigger-contact" label=${t("broadcasts.to_contact")} contacts=${contacts} onChange=${setContacts} />`}
-      ${!isTimed && groups.length > 0 && html`<${Groups} name="exclude_groups" legend=${t("triggers.exclude_groups")} groups=${groups} chosen=${trigger?.exclude_groups} />`}
-      ${!isTimed && type !== "ticket" && html`<${Channels} chosen=${trigger?.channel?.uuid} />`}
+      ${!isTimed && excluded.length > 0 && html`<${Groups} name="exclude_groups" legend=${t("triggers.exclude_groups")} groups=${excluded} chosen=${trigger?.exclude_groups} />`}
+      ${!isTimed && type !== "ticket" && html`<${Channels} chosen=${trigger?.channel} />`}
     <//>
   `;
 }
@@ -98,14 +99,14 @@ const Groups = ({ name, legend, groups, chosen }) => html`
   </fieldset>
 `;
 
-/** @param {{chosen: string | undefined}} props */
+/** @param {{chosen: Trigger["channel"] | undefined}} props */
 function Channels({ chosen }) {
-  const channels = useAll("channels");
+  const channels = withChosen(useAll("channels"), [chosen]);
   return html`
     <${Field} label=${t("triggers.channel")} id="trigger-channel">
       <select id="trigger-channel" name="channel">
         <option value="">${t("triggers.any_channel")}</option>
-        ${channels.map((each) => html`<option key=${each.uuid} value=${each.uuid} selected=${each.uuid === chosen}>${channelName(each)}</option>`)}
+        ${channels.map((each) => html`<option key=${each.uuid} value=${each.uuid} selected=${each.uuid === chosen?.uuid}>${channelName(each)}</option>`)}
       </select><//>
   `;
 }

@@ -88,6 +88,10 @@ def sign_in(context: BrowserContext, clinic: Clinic, role: str, place: str = "in
     return page
 
 
+LISTS = "**/api/v2/{channels,fields,flows,groups,labels,templates,topics,users}.json*"
+"""What forms offer choices of, which comes after the form."""
+
+
 class HeldBack:
     """What a page asks of an address from now on, which waits until it is let go; nothing waits after that."""
 
@@ -142,6 +146,8 @@ def count_bytes(page: Page) -> list[int]:
 
 def open_page(page: Page, clinic: Clinic, *parts: str) -> None:
     page.goto(f"{clinic.service.url}/#/{'/'.join(parts)}")
+    # A page that is loaded hears of another address a moment later, and shows the former one until then.
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
     expect(page.locator("main h1:visible, main h2:visible").first).to_be_visible()
     expect(page.locator(".waiting")).to_have_count(0)
 
@@ -200,7 +206,13 @@ def pick(page: Page, menu: str, entry: str, role: Literal["menuitem", "menuitemr
     page.get_by_role(role, name=entry, exact=True).click()
 
 
+def undo(page: Page, said: str) -> None:
+    """Takes back what the notice with this text tells; one of something else may be the last for a moment."""
+    page.locator(".notice", has_text=said).last.get_by_role("button", name="Undo").click()
+
+
 def choose_folder(page: Page, name: str) -> None:
+    expect(page.get_by_role("button", name="More folders")).to_be_visible()
     tab = page.get_by_role("navigation", name="Folders").get_by_role("link", name=name)
     if tab.count():
         tab.click()

@@ -6,7 +6,7 @@ from playwright.sync_api import BrowserContext, expect
 
 from testbed.running import wait_until
 from tests.console.clinic import Clinic
-from tests.console.pages import open_page, sign_in
+from tests.console.pages import LISTS, HeldBack, open_page, sign_in
 from tests.console.test_triggers import on_every_screen
 
 CONTACTS, EVENTS = "/api/v2/contacts.json", "/api/v2/campaign_events.json"
@@ -20,7 +20,7 @@ def test_a_campaign_is_made_with_messages_and_a_flow_around_a_date_archived_and_
     page.get_by_role("button", name="New campaign").click()
     page.get_by_label("Name").fill("Antenatal visits")
     group = page.get_by_label("For this group")
-    group.select_option(label=next(each for each in group.locator("option").all_inner_texts() if "mothers" in each))
+    group.select_option(group.locator("option", has_text="mothers").get_attribute("value"))
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("heading", name="Nothing happens yet")).to_be_visible()
 
@@ -47,10 +47,13 @@ def test_a_campaign_is_made_with_messages_and_a_flow_around_a_date_archived_and_
     )
     on_every_screen(page, "the page of a campaign")
 
+    held = HeldBack(page, LISTS)
     message.get_by_role("button", name="Edit").click()
     page.get_by_label("How many").fill("3")
+    held.wait(2)
     page.get_by_role("button", name="Save").click()
     expect(page.locator(".campaign-event", has_text="3 weeks before, at 09:00")).to_be_visible()
+    held.let_go()
     told = {each["unit"]: each for each in clinic.service.get(EVENTS, campaign="Antenatal visits")["results"]}
     texts = {"eng": "Two weeks to go, @contact.first_name!", "fra": "Encore deux semaines"}
     assert (told["weeks"]["offset"], told["weeks"]["delivery_hour"], told["weeks"]["message"]) == (-3, 9, texts)

@@ -4,7 +4,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from testbed.running import wait_until
 from tests.console.clinic import Clinic
-from tests.console.pages import NARROW, WIDE, findings, open_page, sign_in
+from tests.console.pages import LISTS, NARROW, WIDE, HeldBack, findings, open_page, sign_in
 
 TRIGGERS, RUNS = "/api/v2/triggers.json", "/api/v2/runs.json"
 
@@ -57,13 +57,22 @@ def test_what_is_refused_is_said_at_the_form_and_what_was_typed_stays(somebody: 
 
     expect(page.get_by_role("dialog").get_by_role("alert")).to_be_visible()
     expect(page.get_by_label("Keywords")).to_have_value("taken")
+    channel = page.get_by_role("dialog").get_by_label("Only through this channel")
+    channel.select_option(index=1)
+    held = HeldBack(page, "**/api/v2/channels.json*")
+    page.reload()
+    page.get_by_role("button", name="New trigger").click()
+    expect(page.get_by_label("Flow to start")).to_have_value(flow["uuid"])
+    held.let_go()
+    expect(channel).not_to_have_value("")
 
 
 def test_a_weekly_time_is_made_changed_archived_restored_and_deleted(somebody: BrowserContext, clinic: Clinic) -> None:
+    clinic.service.post("/api/v2/flows.json", {"name": "Another"})
     page = sign_in(somebody, clinic, "editor", place="triggers")
     page.get_by_role("button", name="New trigger").click()
     page.get_by_label("What starts it").select_option(label="At a time")
-    page.get_by_label("Flow to start").select_option(index=1)
+    page.get_by_label("Flow to start").select_option(index=2)
     page.get_by_label("First time").fill("2099-03-02T08:30")
     page.get_by_label("Repeats").select_option(label="Every week")
     page.get_by_label("Mon").check()
@@ -76,13 +85,22 @@ def test_a_weekly_time_is_made_changed_archived_restored_and_deleted(somebody: B
     made = clinic.service.get(TRIGGERS, type="schedule")["results"][0]
     assert made["days"] == "MF" and [group["name"] for group in made["groups"]] == ["Expecting mothers"]
 
+    held = HeldBack(page, LISTS)
     card.get_by_role("button", name="Edit").click()
     expect(page.get_by_label("First time")).to_have_value("2099-03-02T08:30")
     page.get_by_label("Fri").uncheck()
+    held.wait(2)
     page.get_by_role("button", name="Save").click()
     expect(card).not_to_contain_text("Fri")
     changed = clinic.service.get(TRIGGERS, uuid=made["uuid"])["results"][0]
-    assert changed == made | {"days": "M"}, "only the days were changed"
+    assert changed == made | {"days": "M"}, "only the days were changed, though no list had come"
+    card.get_by_role("button", name="Edit").click()
+    held.let_go()
+    flow = page.get_by_label("Flow to start")
+    expect(flow.locator("option", has_text="Another")).to_be_attached()
+    expect(flow).to_have_value(made["flow"]["uuid"])
+    expect(page.get_by_label("Expecting mothers")).to_be_checked()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
 
     card.get_by_role("button", name="More actions").click()
     page.get_by_role("menuitem", name="Archive").click()
