@@ -95,7 +95,7 @@ export function CampaignPage({ uuid }) {
       ${events.length > 0 && html`<section class="card try">
         <${ContactPicker} id="campaign-contact" label=${t("campaigns.for_contact")} chosen=${contact} onPick=${look} /></section>`}
       ${fields.map((field) => html`<${Line} key=${field.key} field=${field} events=${events.filter(({ relative_to }) => relative_to.key === field.key)} mayWrite=${mayWrite}
-        figures=${figures} schedule=${contact ? schedule : []} onEdit=${setEdited} onChange=${load} />`)}
+        group=${campaign.group.uuid} figures=${figures} schedule=${contact ? schedule : []} onEdit=${setEdited} onChange=${load} />`)}
       ${edited && html`<${EventDialog} campaign=${campaign} event=${edited === "new" ? null : edited} onDone=${load} onClose=${() => setEdited(null)} />`}
       ${renaming && html`<${CampaignDialog} campaign=${campaign} onDone=${load} onClose=${() => setRenaming(false)} />`}
     </main>
@@ -104,11 +104,11 @@ export function CampaignPage({ uuid }) {
 
 /**
  * The events around one date, with how many get them soon, and when a contact does.
- * @param {{field: CampaignEvent["relative_to"], events: CampaignEvent[], mayWrite: boolean, figures: Figures, schedule: Scheduled[], onEdit: (event: CampaignEvent) => void, onChange: () => void}} props
+ * @param {{field: CampaignEvent["relative_to"], events: CampaignEvent[], mayWrite: boolean, group: string, figures: Figures, schedule: Scheduled[], onEdit: (event: CampaignEvent) => void, onChange: () => void}} props
  */
-function Line({ field, events, mayWrite, figures, schedule, onEdit, onChange }) {
+function Line({ field, events, mayWrite, group, figures, schedule, onEdit, onChange }) {
   const before = events.filter(({ offset }) => offset < 0);
-  const draw = (/** @type {CampaignEvent} */ event) => html`<${Event} key=${event.uuid} event=${event} mayWrite=${mayWrite} figures=${figures.filter((each) => each.event === event.uuid)}
+  const draw = (/** @type {CampaignEvent} */ event) => html`<${Event} key=${event.uuid} event=${event} mayWrite=${mayWrite} group=${group} figures=${figures.filter((each) => each.event === event.uuid)}
     scheduled=${schedule.find((each) => each.event === event.uuid)} onEdit=${() => onEdit(event)} onChange=${onChange} />`;
   return html`
     <section aria-label=${t("campaigns.around", { field: field.name })}>
@@ -121,8 +121,8 @@ function Line({ field, events, mayWrite, figures, schedule, onEdit, onChange }) 
   `;
 }
 
-/** @param {{event: CampaignEvent, mayWrite: boolean, figures: Figures, scheduled: Scheduled | undefined, onEdit: () => void, onChange: () => void}} props */
-function Event({ event, mayWrite, figures, scheduled, onEdit, onChange }) {
+/** @param {{event: CampaignEvent, mayWrite: boolean, group: string, figures: Figures, scheduled: Scheduled | undefined, onEdit: () => void, onChange: () => void}} props */
+function Event({ event, mayWrite, group, figures, scheduled, onEdit, onChange }) {
   const { uuid, flow, message, error } = event;
   const when = whenOf(event);
   const drop = () =>
@@ -144,7 +144,7 @@ function Event({ event, mayWrite, figures, scheduled, onEdit, onChange }) {
           <button type="button" class="quiet icon-only" aria-label=${t("settings.delete", { name: when })} onClick=${drop}><${Icon} name="trash" size=${18} /></button>`}
       </header>
       ${texts.map(([language, text]) => html`<p key=${language} class="text" dir="auto">${texts.length > 1 && html`<span class="tag">${languageName(language)}</span> `}${text}</p>`)}
-      ${figures.length > 0 && html`<p class="help">${countsOf(figures)}</p>`}
+      ${figures.length > 0 && html`<p class="help"><${Counts} event=${event} group=${group} figures=${figures} /></p>`}
       ${scheduled && html`<p class="scheduled"><${Badge} tone=${TONES[scheduled.status] ?? "calm"}>${word("schedule_status", scheduled.status)}<//>
         ${scheduled.time && html` <time datetime=${scheduled.time}>${shortTime(scheduled.time)}</time>`}</p>`}
       ${error && html`<p class="problem" dir="auto">${error}</p>`}
@@ -152,14 +152,23 @@ function Event({ event, mayWrite, figures, scheduled, onEdit, onChange }) {
   `;
 }
 
-/** How many contacts get it today, tomorrow and in the coming days, as far as there are any. @param {Figures} figures */
-function countsOf(figures) {
+/**
+ * How many contacts get it today, tomorrow and in the coming days, as far as there are any, with a way to those of tomorrow.
+ * @param {{event: CampaignEvent, group: string, figures: Figures}} props
+ */
+function Counts({ event, group, figures }) {
   const [today, tomorrow] = [0, 1].map((days) => dayKey(new Date(Date.now() + days * 86_400_000).toISOString()));
   const sum = (/** @type {Figures} */ some) => some.reduce((total, { contacts }) => total + contacts, 0);
-  const told = [
-    t("campaigns.today", { count: number(sum(figures.filter(({ day }) => day === today))) }),
-    t("campaigns.tomorrow", { count: number(sum(figures.filter(({ day }) => day === tomorrow))) }),
-    t("campaigns.days", { days: number(DAYS), count: number(sum(figures)) }),
-  ];
-  return told.join(" · ");
+  const next = sum(figures.filter(({ day }) => day === tomorrow));
+  const text = t("campaigns.tomorrow", { count: number(next) });
+  const search = next > 0 && whoGets(event, tomorrow);
+  return html`${t("campaigns.today", { count: number(sum(figures.filter(({ day }) => day === today))) })} · ${
+    search ? html`<a href=${link(["contacts"], { group, search })}>${text}</a>` : text} · ${t("campaigns.days", { days: number(DAYS), count: number(sum(figures)) })}`;
+}
+
+/** A query for whoever gets an event on a day, unless it is some hours from their date. @param {CampaignEvent} event @param {string} day as YYYY-MM-DD */
+function whoGets({ relative_to: { key }, offset, unit }, day) {
+  if (offset !== 0 && (unit === "minutes" || unit === "hours")) return "";
+  const date = new Date(Date.parse(day) - offset * MINUTES[unit] * 60_000).toISOString().slice(0, 10);
+  return `${key === "created_on" || key === "last_seen_on" ? key : `fields.${key}`} = ${date}`;
 }

@@ -4,6 +4,7 @@ import { Icon } from "../parts/icons.js";
 import { Empty, Problem, Waiting } from "../parts/small.js";
 import { iconOf, textOf } from "../inbox/event_line.js";
 import { useThread } from "../inbox/thread_data.js";
+import { authorName, useAuthors } from "../shared/authors.js";
 import { dayKey, dayName, clock, t, word } from "../shared/texts.js";
 import { html } from "../shared/ui.js";
 import { NoteForm } from "./note_form.js";
@@ -11,10 +12,12 @@ import { NoteForm } from "./note_form.js";
 /** @param {{contact: string}} props */
 export function History({ contact }) {
   const thread = useThread(contact);
+  useAuthors();
   const all = thread.items.toReversed().map((item) => ({
     time: item.time,
     icon: item.message ? (item.message.direction === "in" ? "inbox" : "reply") : iconOf(item),
-    writer: item.message ? t(item.message.direction === "in" ? "inbox.they" : "inbox.you") : "",
+    writer: item.message ? item.message.direction === "in" ? t("inbox.they") : `${authorName(item.message)}:` : "",
+    isOut: item.message?.direction === "out",
     text: item.message ? item.message.text || t("inbox.file") : textOf(item),
     note: item.message?.direction === "out" ? word("state", item.message.status) : "",
   }));
@@ -26,7 +29,7 @@ export function History({ contact }) {
       ${isNew && html`<li class="day"><span>${dayName(entry.time)}</span></li>`}
       <li class="history-line">
         <${Icon} name=${entry.icon} size=${16} /><time datetime=${entry.time}>${clock(entry.time)}</time>
-        ${entry.writer && html`<span class="hidden">${entry.writer}</span>`}<span dir="auto">${entry.text}</span><span class="note">${entry.note}</span>
+        ${entry.writer && html`<span class=${entry.isOut ? "faint" : "hidden"}><bdi>${entry.writer}</bdi></span>`}<span dir="auto">${entry.text}</span><span class="note">${entry.note}</span>
       </li>
     `;
   });

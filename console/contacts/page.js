@@ -46,6 +46,10 @@ function ContactsPage({ query }) {
   const sort = (/** @type {Order} */ chosen) => go(["contacts"], { ...query, order: chosen });
   const list = useList("contacts", { group: group || undefined, query: search || undefined, ...ORDERS[sorted].asked });
   const total = useCount({ group: group || undefined, query: search || undefined }, counted);
+  // Who is new, or joins a group while its query is looked at, would be counted and not shown.
+  useEffect(() => {
+    if (total && !list.loading && !list.hasMore && total.value > list.items.length) list.refresh();
+  }, [total, list.loading]);
   const words = useQueryWords();
   const fields = useAll("fields");
   const [columns, setColumns] = useColumns();

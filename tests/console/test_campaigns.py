@@ -95,3 +95,5 @@ def test_a_campaign_tells_how_many_are_next_and_what_one_contact_gets(somebody: 
     page.get_by_role("searchbox", name="What this contact gets").fill("+250788000782")
     page.locator(".choices-list label", has_text="+250788000782").click()
     expect(page.locator(".scheduled .badge")).to_have_text(["the contact has no such date"] * 2)
+    page.get_by_role("link", name="tomorrow: 1").click()
+    expect(page.locator(".who")).to_contain_text(["+250788000781"])

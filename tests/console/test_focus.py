@@ -107,4 +107,4 @@ def test_the_history_of_a_contact_says_who_wrote(somebody: BrowserContext, clini
     clinic.service.post("/api/v2/messages.json", {"contact": contact, "text": "Good day"})
     page = sign_in(somebody, clinic, "editor")
     open_page(page, clinic, "contacts", contact)
-    expect(page.locator(".history-line", has_text="Good day")).to_contain_text("You:")
+    expect(page.locator(".history-line", has_text="Good day")).to_contain_text("Administrator Tester:")

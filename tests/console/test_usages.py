@@ -30,7 +30,7 @@ def test_a_search_is_kept_as_a_group_that_fills_itself(somebody: BrowserContext,
     page.get_by_role("button", name="Save").click()
 
     expect(page.get_by_label("Group", exact=True).locator("option:checked")).to_contain_text("People of Nyarugenge")
-    wait_until(lambda: group_named(clinic, "People of Nyarugenge")["count"] == 2, "a worker to fill the group")
+    expect(page.locator(".who")).to_have_count(2)
     assert group_named(clinic, "People of Nyarugenge")["query"] == 'fields.district = "Nyarugenge"'
     open_page(page, clinic, "settings/groups")
     page.get_by_role("button", name="Edit People of Nyarugenge").click()
