@@ -52,6 +52,8 @@ SIGN_IN = bindparam("asking_sign_in", None, type_=BigId, required=False)
 
 TIME_ENDS = {27: "", 19: ".000000Z", **{20 + digits: f"{'0' * (6 - digits)}Z" for digits in range(1, 7)}}
 """What a time lacks, by its length: PostgreSQL leaves out zeros at the end of a fraction."""
+MOST_DISPLAYED = 15
+"""Items of a dictionary's display that Python makes at once."""
 MOST_PARTIAL = 500
 """Records with some of their members that are remembered: clients choose the members."""
 ONE: ColumnElement[int] = literal_column("1", Integer)
@@ -97,7 +99,7 @@ class Record:
     ) -> None:
         self.fields = fields
         self.show = show
-        self._make = _maker_of(fields)
+        self._make = _maker_of(tuple(fields))
         self._parts = [_part(name, field) for name, field in fields.items()]
         self._present = present
         inner = [column for part in self._parts for column in part.columns]
@@ -284,15 +286,26 @@ def _join_first(picked: FromClause, source: FromClause, source_id: ColumnElement
     return picked.join(source, source_id == picked.c.id)
 
 
-def _maker_of(names: Iterable[str]) -> Callable[[Sequence[Iterable[Any]]], list[Shown]]:
+def _maker_of(names: Sequence[str]) -> Callable[[Sequence[Iterable[Any]]], list[Shown]]:
     """Makes records of columns with these names, with a display of a dictionary: `dict(zip(names, row))` takes twice as
-    long.
+    long. Python makes a longer display in parts, and copies them: then it is quicker to fill a copy of an empty record.
     """
     places = {name: f"v{number}" for number, name in enumerate(names)}
-    shown = ", ".join(f"{name!r}: {place}" for name, place in places.items())
-    made: Callable[[Sequence[Iterable[Any]]], list[Shown]] = eval(
-        f"lambda columns: [{{{shown}}} for {', '.join(places.values())}, in zip(*columns)]"
-    )
+    row = f"{', '.join(places.values())},"
+    if len(places) <= MOST_DISPLAYED:
+        shown = ", ".join(f"{name!r}: {place}" for name, place in places.items())
+        lines = [f"return [{{{shown}}} for {row} in zip(*columns)]"]
+    else:
+        filling = "; ".join(f"record[{name!r}] = {place}" for name, place in places.items())
+        lines = [
+            "made = []",
+            f"for {row} in zip(*columns):",
+            f"    record = copy(); {filling}; made.append(record)",
+            "return made",
+        ]
+    defined: dict[str, Any] = {"copy": dict.fromkeys(places).copy}
+    exec("\n    ".join(["def make(columns):", *lines]), defined)
+    made: Callable[[Sequence[Iterable[Any]]], list[Shown]] = defined["make"]
     return made
 
 

@@ -186,7 +186,8 @@ def add_outgoing(
     plan(tx, workspace_id, automatic, terms)
     ids = insert_outgoing(tx, workspace_id, [row for _, _, row in made])
     open_circle_alarms(tx, workspace_id, channels_in_circle(row for _, _, row in made) if circles else ())
-    note_replies(tx, workspace_id, [each.contact_id for each, _, _ in made if each.is_by_person])
+    replies = (each.contact_id for each, route, _ in made if each.is_by_person and (not route or route.may_have_ticket))
+    note_replies(tx, workspace_id, list(replies))
     going = [(draft, route, row) for draft, route, row in made if route is not None and row["status"] == QUEUED]
     at_once = (route for _, route, row in going if row["due_on"] is None)
     push_phones(tx, workspace_id, {route.channel_id for route in at_once if route.goes_by_phone})

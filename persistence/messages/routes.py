@@ -48,7 +48,8 @@ class Route(NamedTuple):
     """The URN and channel by which a contact is reached; without them `failed_reason` says why it cannot be reached.
     `is_by_gateway` distinguishes gateways, which workers call, from phones, which fetch their messages. `is_fallback`:
     the channel was chosen because another has failed for long. `channel_type` says what the channel takes.
-    `has_terms`: the channel sends on terms of its own (`persistence.channels.terms`).
+    `has_terms`: the channel sends on terms of its own (`persistence.channels.terms`). `may_have_ticket`: the contact
+    has an open ticket, or nobody has looked.
     """
 
     urn: str | None = None
@@ -58,6 +59,7 @@ class Route(NamedTuple):
     is_fallback: bool = False
     channel_type: str = ""
     has_terms: bool = False
+    may_have_ticket: bool = True
 
     @property
     def goes_by_gateway(self) -> bool:
@@ -88,9 +90,10 @@ class _Sender(NamedTuple):
 
 @dataclass(slots=True)
 class _Candidates:
-    """The status of a contact, and its URNs with the channel that each prefers."""
+    """The status of a contact, whether it has an open ticket, and its URNs with the channel that each prefers."""
 
     status: str
+    has_ticket: bool
     urns: list[tuple[Urn, int | None]] = field(default_factory=list)
 
 
@@ -119,8 +122,8 @@ def foresee_route(tx: Transaction, workspace_id: int, contact_id: int) -> Route:
 
 def _gather(rows: Iterable[Sequence[Any]]) -> dict[int, _Candidates]:
     candidates: dict[int, _Candidates] = {}
-    for contact_id, status, scheme, path, own_channel_id in rows:
-        found = candidates.setdefault(contact_id, _Candidates(status))
+    for contact_id, status, has_ticket, scheme, path, own_channel_id in rows:
+        found = candidates.setdefault(contact_id, _Candidates(status, bool(has_ticket)))
         if scheme is not None:
             found.urns.append((Urn(scheme, path), own_channel_id))
     return candidates
@@ -178,11 +181,11 @@ def _read_addresses(workspace_id: int, contact_ids: Sequence[int]) -> Executable
     return _select_addresses(workspace_id, contact_ids)
 
 
-def _select_addresses(workspace_id: int, contact_ids: Sequence[int]) -> Select[int, str, str, str, int | None]:
-    rows = contact_urn.c
+def _select_addresses(workspace_id: int, contact_ids: Sequence[int]) -> Select[int, str, bool, str, str, int | None]:
+    rows, has_ticket = contact_urn.c, contact.c.open_ticket_count > 0
     mine = (beside_index(contact.c.workspace_id) == workspace_id) & among(contact.c.id, contact_ids)
     return (
-        select(contact.c.id, contact.c.status, rows.scheme, rows.path, rows.channel_id)
+        select(contact.c.id, contact.c.status, has_ticket, rows.scheme, rows.path, rows.channel_id)
         .outerjoin(contact_urn, rows.contact_id == contact.c.id)
         .where(mine, ~contact.c.is_deleted)
         .order_by(contact.c.id, rows.priority, rows.id)
@@ -190,15 +193,21 @@ def _select_addresses(workspace_id: int, contact_ids: Sequence[int]) -> Select[i
 
 
 def _choose(found: _Candidates, senders: Sequence[_Sender], *, is_chosen: bool) -> Route:
+    nothing = Route(may_have_ticket=found.has_ticket)
     if found.status != ACTIVE:
-        return Route(failed_reason=CONTACT_INACTIVE)
+        return nothing._replace(failed_reason=CONTACT_INACTIVE)
     for urn, own_channel_id in found.urns:
         sender = _choose_sender(urn, own_channel_id, senders, is_chosen=is_chosen)
         if sender is not None:
-            is_fallback = not is_chosen and _is_fallback(urn, own_channel_id, senders, sender.id)
-            by_gateway, has_terms = sender.type in GATEWAYS, bool(sender.has_terms)
-            return Route(urn.identity, sender.id, None, by_gateway, is_fallback, sender.type, has_terms)
-    return Route(failed_reason=NO_ROUTE)
+            return nothing._replace(
+                urn=urn.identity,
+                channel_id=sender.id,
+                is_by_gateway=sender.type in GATEWAYS,
+                is_fallback=not is_chosen and _is_fallback(urn, own_channel_id, senders, sender.id),
+                channel_type=sender.type,
+                has_terms=bool(sender.has_terms),
+            )
+    return nothing._replace(failed_reason=NO_ROUTE)
 
 
 def _choose_sender(
@@ -235,7 +244,7 @@ def mark_fallbacks(
     ids = sorted({contact_id for contact_id, route in chosen if route is not None and route.channel_id})
     own = {
         (contact_id, Urn(scheme, path).identity): channel_id
-        for contact_id, _, scheme, path, channel_id in _lock_addresses.rows(tx, workspace_id, ids)
+        for contact_id, _, _, scheme, path, channel_id in _lock_addresses.rows(tx, workspace_id, ids)
         if scheme is not None
     }
 

@@ -95,7 +95,7 @@ KINDS = (
     Kind("POST groups", 2.7, 4, (4, 0), World.named),
     Kind("POST fields", 3.2, 4, (4, 0), lambda world: {**world.named(), "type": "text"}),
     Kind("POST globals", 3.0, 6, (5, 0), lambda world: {**world.named(), "value": "x"}),
-    Kind("POST messages", 4.6, 11, (6, 1), lambda world: {"contact": world.contact, "text": "Hello"}),
+    Kind("POST messages", 4.6, 10, (6, 0), lambda world: {"contact": world.contact, "text": "Hello"}),
     Kind("POST contacts", 4.2, 7, (4, 2), lambda world: {**world.named(), "urns": [world.number()]}),
     Kind("POST broadcasts", 4.2, 8, (5, 1), lambda world: {"contacts": [world.contact], "text": "Hello"}),
     Kind("POST flow_starts", 4.1, 8, (7, 0), lambda world: {"contacts": [world.contact], "flow": world.flow}),
