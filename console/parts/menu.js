@@ -18,6 +18,7 @@ export function Menu({ label, items, icon = "more", text, up = false, className 
   useEffect(() => {
     if (!open) return;
     onOpen?.();
+    if (!up) keepInSight(box.current?.querySelector(".menu-list"));
     entries()[0]?.focus();
     const leave = (/** @type {Event} */ event) => {
       if (!box.current?.contains(/** @type {Node} */ (event.target))) setOpen(false);
@@ -67,6 +68,14 @@ export function Menu({ label, items, icon = "more", text, up = false, className 
       </div>`}
     </div>
   `;
+}
+
+/** A list ends where its button does, unless it would begin beyond its page. @param {Element | null | undefined} list */
+function keepInSight(list) {
+  if (!list) return;
+  const page = (list.closest("main, dialog") ?? document.documentElement).getBoundingClientRect();
+  const { left, right } = list.getBoundingClientRect();
+  list.classList.toggle("from-start", left < page.left || right > page.right);
 }
 
 /** @typedef {Item & {isGone?: boolean}} Listed */

@@ -48,6 +48,7 @@ def test_a_flow_is_drawn_by_mouse_and_by_keyboard_and_every_change_is_kept_and_u
     page = sign_in(somebody, clinic, "editor", place=f"flows/{flow}")
     page.get_by_role("link", name="Edit").click()
     page.get_by_role("button", name="New step").click()
+    expect(page.get_by_role("menuitem", name="Wait for an answer")).to_be_in_viewport(ratio=1)
     page.get_by_role("menuitem", name="Wait for an answer").click()
     nodes, lines = page.locator(".flow-node"), page.locator("path.way")
     expect(nodes).to_have_count(1)
