@@ -108,7 +108,7 @@ function Columns({ file, onStarted }) {
     }
   };
   return html`
-    <form class="card" onSubmit=${start} onInput=${keep} ref=${form}>
+    <form class="card" onSubmit=${start} onInputCapture=${keep} ref=${form}>
       <h2>${t("imports.columns")}</h2>
       <p class="help">${t("imports.columns_help")}</p>
       <div class="table-box" tabindex="0" role="region" aria-label=${t("imports.columns")}>

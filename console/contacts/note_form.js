@@ -34,7 +34,7 @@ export function NoteForm({ contact, onWritten }) {
     await onWritten();
   };
   return may("create_contact_note") && html`
-    <form class="note-form" onSubmit=${write} onInput=${keep} ref=${form}>
+    <form class="note-form" onSubmit=${write} onInputCapture=${keep} ref=${form}>
       <${MentionInput} name="text" list=${`colleagues-${contact}`} colleagues=${colleagues} aria-label=${t("contact.note")} placeholder=${t("contact.note")} />
       <button type="submit">${t("act.save")}</button>
     </form>

@@ -40,7 +40,7 @@ export function ExportForm({ query, onMade }) {
     setBusy(false);
   };
   return html`
-    <form class="card export-form" onSubmit=${make} onInput=${keep} ref=${form}>
+    <form class="card export-form" onSubmit=${make} onInputCapture=${keep} ref=${form}>
       <${Field} label=${t("exports.what")} id="type">
         <select id="type" name="type" onChange=${(/** @type {any} */ event) => setType(event.target.value)}>
           ${TYPES.map((each) => html`<option key=${each} value=${each} selected=${each === type}>${word("export_type", each)}</option>`)}

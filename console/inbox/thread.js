@@ -184,7 +184,7 @@ function Course({ thread, contact, sought, unread, gone }) {
       ${!gone && thread.loading && html`<${Waiting} />`}
       ${!gone && thread.hasOlder && html`<button type="button" class="older" onClick=${thread.older}>${t("inbox.older")}</button>`}
       <ol class="course-list">${!gone && entries(thread, knownUntil(contact), { sought, unread: began })}</ol>
-      ${!gone && html`<${Waits} thread=${thread} />`}
+      ${!gone && html`<${Waits} thread=${thread} known=${knownUntil(contact)} />`}
       <${Outbox} contact=${contact} />
       ${!gone && below > 0 && html`<button type="button" class="new-below" onClick=${toEnd}><${Icon} name="down" size=${16} /> ${t("inbox.new_below", { count: number(below) })}</button>`}
     </div>
@@ -197,9 +197,9 @@ const firstUnread = (messages, unread) => (unread ? messages.filter((message) =>
 /** @param {Item} item */
 const waits = ({ message }) => !!message && isLater(message);
 
-/** What waits for a chosen time, after everything else, and whether the contact wrote since. @param {{thread: import("./thread_data.js").Thread}} props */
-function Waits({ thread }) {
-  const waiting = thread.messages.filter(isLater);
+/** What waits for a chosen time, after everything else, and whether the contact wrote since. @param {{thread: import("./thread_data.js").Thread, known: number}} props what people sent after the `known` message is still in the outbox */
+function Waits({ thread, known }) {
+  const waiting = thread.messages.filter((message) => isLater(message) && message.id <= known);
   if (waiting.length === 0) return null;
   const came = thread.messages.findLast(({ direction }) => direction === "in");
   // What was sent, moved or taken back is gone at once, also while the stream is down.

@@ -81,7 +81,7 @@ export function FormDialog({ title, submit, onSubmit, onClose: onClosed, childre
   };
   return html`
     <${Dialog} title=${title} onClose=${onClose} wide=${wide}>
-      <form onSubmit=${done} onInput=${keep} ref=${form}>
+      <form onSubmit=${done} onInputCapture=${keep} ref=${form}>
         ${children}
         ${problem && html`<p class="problem" role="alert">${problem}</p>`}
         <footer>

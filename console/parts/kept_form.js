@@ -8,7 +8,8 @@ const NOT_KEPT = ["password", "file"];
 
 /**
  * The form to draw, what to do at each input of a field, and what to do when it is done with. Fields that are drawn later, such as
- * those for the records of a list, are filled in as soon as they are there. Passwords are not kept.
+ * those for the records of a list, are filled in as soon as they are there. Passwords are not kept. To be told of an input on its
+ * way down: what a field does itself may draw the form anew, which fills in what is kept.
  * @param {string | undefined} draft its name; without one nothing is kept
  */
 export function useKeptForm(draft) {

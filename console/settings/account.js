@@ -30,7 +30,7 @@ export function Account() {
   const end = (/** @type {string} */ uuid) => attempt(() => remove("sessions", { uuid }).then(sessions.reload));
   return html`
     <div class="two equal">
-      <form class="card" ref=${names} onInput=${keep} onSubmit=${save(t("settings.saved"), "first_name", "last_name")} aria-labelledby="own-address">
+      <form class="card" ref=${names} onInputCapture=${keep} onSubmit=${save(t("settings.saved"), "first_name", "last_name")} aria-labelledby="own-address">
         <h2 id="own-address">${user?.email}</h2>
         <p class="faint">${word("role", shown?.workspace.role ?? "")}</p>
         <${Field} label=${t("sign_in.first_name")} id="first"><input id="first" name="first_name" maxlength="150" autocomplete="given-name" defaultValue=${user?.first_name} /><//>

@@ -2,14 +2,14 @@
 
 import re
 
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import APIResponse, BrowserContext, Route, expect
 from sqlalchemy import update
 
 from persistence.tables.changes import conversation
 from persistence.tables.messages import message
 from testbed.running import wait_until
 from tests.console.clinic import Clinic
-from tests.console.pages import NARROW, WIDE, arrives, choose_folder, findings, open_page, sign_in
+from tests.console.pages import NARROW, WIDE, arrives, choose_folder, findings, open_page, sign_in, undo
 
 CONTACTS, TICKETS = "/api/v2/contacts.json", "/api/v2/tickets.json"
 
@@ -28,6 +28,7 @@ def test_an_agent_undoes_and_moves_a_whole_conversation_back_by_keys(somebody: B
     page.keyboard.press("j")
     expect(first).to_have_attribute("aria-current", "true")
 
+    expect(page.locator(".notice")).to_contain_text("The messages are archived.")
     page.keyboard.press("u")
     expect(page.locator(".notice").last).to_have_text("Undone.")
     expect(second).to_be_visible()
@@ -38,7 +39,7 @@ def test_an_agent_undoes_and_moves_a_whole_conversation_back_by_keys(somebody: B
     second.click()
     page.get_by_role("button", name="Move to inbox").click()
     expect(second).to_have_count(0)
-    page.locator(".notice").last.get_by_role("button", name="Undo").click()
+    undo(page, "The messages are in the inbox again.")
     expect(second).to_be_visible()
     assert findings(page, "a notice with Undo") == []
 
@@ -59,6 +60,7 @@ def test_an_agent_snoozes_a_conversation_by_keys_and_it_comes_back_by_itself(
     page.keyboard.press("Enter")
     expect(first).to_have_count(0)
     expect(page.locator(".thread-bar.snoozed")).to_have_text(re.compile("Snoozed until .* by Joel Agent"))
+    expect(page.locator(".notice")).to_contain_text("Snoozed until")
     page.keyboard.press("u")
     expect(first).to_be_visible()
     expect(page.locator(".thread-bar.snoozed")).to_have_count(0)
@@ -67,6 +69,7 @@ def test_an_agent_snoozes_a_conversation_by_keys_and_it_comes_back_by_itself(
     expect(page.get_by_label("Time", exact=True)).not_to_have_value("")
     page.get_by_role("button", name="Snooze", exact=True).last.click()
     # The dialog gives the focus back when it goes, and takes it from an open menu.
+    expect(page.get_by_role("dialog")).to_have_count(0)
     expect(first).to_have_count(0)
     choose_folder(page, "Snoozed")
     expect(first.locator(".snoozed-until")).to_have_attribute("title", re.compile("by Joel Agent"))
@@ -87,16 +90,20 @@ def test_an_answer_waits_for_its_time_is_changed_taken_back_and_sent(somebody: B
     page = sign_in(somebody, clinic, "agent")
     arrives(page, clinic, "+250788000525", "third koala").click()
     waiting = page.locator(".message.out", has_text="Wombats, too")
-
-    def send_later() -> None:
-        page.get_by_label("Write an answer").fill("Wombats, too")
-        page.get_by_role("button", name="Send later").click()
-        page.get_by_role("dialog").get_by_role("button", name="Send later").click()
-        expect(waiting).to_contain_text("Will be sent")
-
-    send_later()
+    made = list[tuple[Route, APIResponse]]()
+    page.route("**/api/v2/messages.json", lambda route: made.append((route, route.fetch())))
+    page.get_by_label("Write an answer").fill("Wombats, too")
+    page.get_by_role("button", name="Send later").click()
+    page.get_by_role("dialog").get_by_role("button", name="Send later").click()
+    wait_until(lambda: page.title() and made, "the service to have the answer")
     clinic.phone.receive_sms("+250788000525", "and wombats?")
     clinic.sync()
+    expect(page.locator(".message.in", has_text="and wombats?")).to_be_visible()
+    expect(waiting).to_contain_text("sending")
+    for route, response in made:
+        route.fulfill(response=response)
+    page.unroute_all()
+    expect(waiting).to_contain_text("Will be sent")
     expect(page.get_by_text("The contact has written since")).to_be_visible()
     assert not clinic.sends("Wombats, too")
     assert findings(page, "an answer that waits") == []
@@ -107,7 +114,7 @@ def test_an_answer_waits_for_its_time_is_changed_taken_back_and_sent(somebody: B
     expect(waiting).to_have_count(1)
     waiting.get_by_role("button", name="Do not send").click()
     expect(waiting).to_have_count(0)
-    page.locator(".notice").last.get_by_role("button", name="Undo").click()
+    undo(page, "The answer is not sent.")
     expect(page.locator(".notice").last).to_have_text("Undone.")
     expect(waiting).to_contain_text("Will be sent")
     with clinic.service.database.writing() as tx:
