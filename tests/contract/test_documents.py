@@ -171,11 +171,12 @@ def test_every_property_has_a_description_and_an_example(root: str) -> None:
 
 
 @each_root
-def test_examples_of_schemas_fit_them(root: str) -> None:
+def test_examples_and_defaults_of_schemas_fit_them(root: str) -> None:
     named = list(document(root)["components"].get("schemas", {}).items())
     parts = [*named, *properties_below(root)]
-    wrong = {where: complaints(root, part, part["example"]) for where, part in parts if "example" in part}
-    assert {where: problem for where, problem in wrong.items() if problem} == {}
+    given = [(where, part, part[key]) for where, part in parts for key in ("example", "default") if key in part]
+    wrong = [(where, problem) for where, part, value in given if (problem := complaints(root, part, value))]
+    assert wrong == []
 
 
 @each_root
