@@ -22,7 +22,7 @@ from persistence.workspaces.records import Workspace
 from relayboard.commands.demo import begin_work, fill_workspace
 from relayboard.phone.phone import Phone, PhoneState
 from relayboard.phone.wire import HttpTransport
-from testbed.running import RunningService, forked_service
+from testbed.running import RunningService, forked_service, wait_until
 from testbed.tokens import SECRET_KEY
 
 PASSWORD = "a long sentence is best"
@@ -101,7 +101,13 @@ def running_clinic(folder: Path) -> Iterator[Clinic]:
         with requests.Session() as session:
             session.headers["Authorization"] = f"Token {service.token}"
             begin_work(session, service.url)
+        wait_until(lambda: has_begun(service), "the messages of the story: later they would push down what tests write")
         yield Clinic(service, phone)
+
+
+def has_begun(service: RunningService) -> bool:
+    lists = (service.get(f"/api/v2/{name}.json")["results"] for name in ("flow_starts", "broadcasts"))
+    return all(each["status"] == "completed" for records in lists for each in records)
 
 
 def fill(service: RunningService, phone: Phone) -> None:

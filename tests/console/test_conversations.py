@@ -19,7 +19,18 @@ from persistence.tables.contacts import contact
 from persistence.tables.messages import message
 from testbed.running import wait_until
 from tests.console.clinic import Clinic
-from tests.console.pages import NARROW, WIDE, HeldBack, arrives, choose_folder, findings, open_page, pick, sign_in
+from tests.console.pages import (
+    NARROW,
+    WIDE,
+    HeldBack,
+    arrives,
+    choose_folder,
+    findings,
+    open_page,
+    pick,
+    sign_in,
+    undo,
+)
 from tests.providers import Channel, Provider, add_whatsapp, root_of, whatsapp_change
 from tests.worker.receivers import receiving
 
@@ -125,7 +136,7 @@ def test_what_is_done_with_several_that_are_chosen_by_mouse_or_keys_is_undone_an
     assert findings(page, "several conversations that are chosen") == []
     bulk.get_by_role("button", name="Archive").click()
     expect(rows).to_have_count(0)
-    page.locator(".notice").last.get_by_role("button", name="Undo").click()
+    undo(page, "The messages are archived.")
     expect(rows).to_have_count(3)
 
     rows.first.focus()
@@ -143,7 +154,7 @@ def test_what_is_done_with_several_that_are_chosen_by_mouse_or_keys_is_undone_an
     page.get_by_role("button", name="Save", exact=True).click()
     labelled = rows.filter(has=page.locator(".tag", has_text="Cattle"))
     expect(labelled).to_have_count(1)
-    page.locator(".notice").last.get_by_role("button", name="Undo").click()
+    undo(page, "The labels are saved.")
     expect(labelled).to_have_count(0)
 
     choose_folder(page, "All")

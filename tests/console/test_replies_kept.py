@@ -1,5 +1,7 @@
 """What people write to a contact is neither lost nor sent twice, in a real browser."""
 
+from contextlib import contextmanager
+
 import pytest
 from playwright.sync_api import Route, expect
 from sqlalchemy import select
@@ -84,35 +86,43 @@ def test_a_kept_reply_shows_once_and_is_sent_once_though_its_conversation_opens_
     assert texts_to(clinic, contact) == ["Still on its way", "Good day"]
 
 
-def give_role(clinic, role):
-    """Makes the editor somebody else."""
-    with clinic.service.database.writing() as tx:
-        change_role(tx, clinic.service.workspace.id, clinic.email("editor"), role)
+@contextmanager
+def demoted(clinic):
+    """The editor is only a viewer for a while."""
+
+    def give_role(role):
+        with clinic.service.database.writing() as tx:
+            change_role(tx, clinic.service.workspace.id, clinic.email("editor"), role)
+
+    give_role("viewer")
+    try:
+        yield
+    finally:
+        give_role("editor")
 
 
 def test_a_kept_reply_that_is_refused_shows_on_every_page_and_in_the_list_until_it_is_sent_again(somebody, clinic):
     contact = greet(clinic, "+250788000821")
     leave_behind(somebody, sign_in(somebody, clinic, "editor"), clinic, contact, "Come at nine")
-    give_role(clinic, "viewer")
-    page = somebody.new_page()
-    open_page(page, clinic, "settings")
-    banner = page.get_by_role("status").filter(has_text="Not sent: Come at nine")
-    expect(banner).to_be_visible()
-    page.reload()
-    expect(banner).to_be_visible()
-    open_page(page, clinic, "inbox?folder=all")
-    row = page.locator(".conversation", has_text="+250788000821")
-    expect(row).to_contain_text("Not sent: Come at nine")
-    assert findings(page, "a refused reply") == []
+    with demoted(clinic):
+        page = somebody.new_page()
+        open_page(page, clinic, "settings")
+        banner = page.get_by_role("status").filter(has_text="Not sent: Come at nine")
+        expect(banner).to_be_visible()
+        page.reload()
+        expect(banner).to_be_visible()
+        open_page(page, clinic, "inbox?folder=all")
+        row = page.locator(".conversation", has_text="+250788000821")
+        expect(row).to_contain_text("Not sent: Come at nine")
+        assert findings(page, "a refused reply") == []
 
-    page.set_viewport_size(NARROW)
-    assert findings(page, "a refused reply on a phone") == []
-    banner.get_by_role("link", name="Open the conversation").click()
-    expect(page.locator(".pending .failed")).to_be_visible()
-    expect(page.get_by_role("button", name="Discard")).to_be_in_viewport()
-    page.set_viewport_size(WIDE)
-    expect(banner).to_have_count(0)
-    give_role(clinic, "editor")
+        page.set_viewport_size(NARROW)
+        assert findings(page, "a refused reply on a phone") == []
+        banner.get_by_role("link", name="Open the conversation").click()
+        expect(page.locator(".pending .failed")).to_be_visible()
+        expect(page.get_by_role("button", name="Discard")).to_be_in_viewport()
+        page.set_viewport_size(WIDE)
+        expect(banner).to_have_count(0)
     page.get_by_role("button", name="Try again").click()
     expect(page.locator(".message.out:not(.pending)", has_text="Come at nine")).to_be_visible()
     page.get_by_role("navigation", name="Folders").get_by_role("link", name="All").click()

@@ -26,6 +26,7 @@ def test_the_buttons_of_a_record_stay_beside_its_name_on_a_phone(somebody: Brows
     for place, name in (("users", "Joel Agent"), ("groups", "Expecting mothers")):
         open_page(page, clinic, "settings", place)
         row = page.locator(".records li", has_text=name)
+        expect(row).to_be_visible()
         rings = [button.bounding_box() for button in row.get_by_role("button").all()]
         tops = {round(ring["y"] + ring["height"] / 2) for ring in rings if ring}
         assert len(rings) == 2 and len(tops) == 1
