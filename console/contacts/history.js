@@ -29,7 +29,7 @@ export function History({ contact }) {
       ${isNew && html`<li class="day"><span>${dayName(entry.time)}</span></li>`}
       <li class="history-line">
         <${Icon} name=${entry.icon} size=${16} /><time datetime=${entry.time}>${clock(entry.time)}</time>
-        ${entry.writer && html`<span class=${entry.isOut ? "faint" : "hidden"}><bdi>${entry.writer}</bdi></span>`}<span dir="auto">${entry.text}</span><span class="note">${entry.note}</span>
+        <span>${entry.writer && html`<span class=${entry.isOut ? "faint" : "hidden"}><bdi>${entry.writer}</bdi></span> `}<bdi>${entry.text}</bdi></span><span class="note">${entry.note}</span>
       </li>
     `;
   });

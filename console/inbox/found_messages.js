@@ -5,11 +5,13 @@ import { Marked } from "../parts/marked.js";
 import { cursorOf, get } from "../shared/api.js";
 import { useAddresses } from "../shared/addresses.js";
 import { authorName } from "../shared/authors.js";
-import { usePages } from "../shared/lists.js";
+import { useAll, usePages } from "../shared/lists.js";
 import { displayName } from "../shared/names.js";
 import { link } from "../shared/router.js";
+import { may } from "../shared/session.js";
 import { fullTime, listTime, t } from "../shared/texts.js";
 import { html } from "../shared/ui.js";
+import { toMoment } from "../shared/zone_time.js";
 
 /** @typedef {import("../shared/contract.js").Listed<"message_matches">} Message */
 
@@ -17,13 +19,37 @@ import { html } from "../shared/ui.js";
 const LONGEST = 200;
 const SHOWN = 20;
 
-/** The messages with these words; without words none. @param {string} search @returns {import("../shared/lists.js").List<Message>} */
-export function useFoundMessages(search) {
+/** What narrows the messages, as the address of the inbox names it: days of the workspace, and the UUID of a channel. */
+const NARROWED = /** @type {const} */ (["from", "until", "channel"]);
+
+/** The messages with these words; without words none. @param {string} search @param {Record<string, string>} query @returns {import("../shared/lists.js").List<Message>} */
+export function useFoundMessages(search, { from = "", until = "", channel = "" }) {
   const words = [...search].slice(0, LONGEST).join("");
-  return usePages(words ? JSON.stringify(["message_matches", words]) : null, async (cursor, stop) => {
-    const page = await get("message_matches", { search: words, page_size: SHOWN, cursor: cursor ?? undefined }, stop);
+  return usePages(words ? JSON.stringify(["message_matches", words, from, until, channel]) : null, async (cursor, stop) => {
+    const asked = {
+      search: words, page_size: SHOWN, cursor: cursor ?? undefined,
+      after: toMoment(from && `${from}T00:00`), before: toMoment(until && `${until}T23:59:59.999`),
+    };
+    const page = await (channel ? get("messages", { ...asked, channel }, stop) : get("message_matches", asked, stop));
     return { items: page.results, cursor: cursorOf(page.next) };
   });
+}
+
+/** @param {{query: Record<string, string>, hasFound: boolean, onChange: (query: Record<string, string>) => void}} props */
+export function Narrowing({ query, hasFound, onChange }) {
+  const isNarrow = NARROWED.some((name) => query[name]);
+  const channels = useAll(may("list_messages") && may("list_channels") ? "channels" : null);
+  if (!hasFound && !isNarrow) return null;
+  const set = (/** @type {any} */ { target }) => onChange({ ...query, [target.name]: target.value });
+  return html`
+    <details class="narrowing" open=${isNarrow}>
+      <summary>${t("inbox.narrow")}</summary>
+      <label>${t("inbox.from_day")} <input type="date" name="from" value=${query.from} onChange=${set} /></label>
+      <label>${t("inbox.until_day")} <input type="date" name="until" value=${query.until} onChange=${set} /></label>
+      ${channels.length > 1 && html`<label>${t("inbox.channel")} <select name="channel" onChange=${set}>
+        <option value="">${t("inbox.every_channel")}</option>
+        ${channels.map(({ uuid, name, address }) => html`<option key=${uuid} value=${uuid} selected=${uuid === query.channel}>${name || address}</option>`)}</select></label>`}
+    </details>`;
 }
 
 /** Where a message is: its conversation, opened at it. @param {Message} message @param {Record<string, string>} [query] */

@@ -15,7 +15,7 @@ import { t } from "../shared/texts.js";
 import { html, useEffect, useMemo, useRef, useState } from "../shared/ui.js";
 import { ConversationList } from "./conversation_list.js";
 import { ALL, folderShown, Folders, MINE, UNREAD } from "./folders.js";
-import { FoundMessages, useFoundMessages } from "./found_messages.js";
+import { FoundMessages, Narrowing, useFoundMessages } from "./found_messages.js";
 import { useKeys } from "./keys.js";
 import { useLiveRows } from "./live_rows.js";
 
@@ -43,7 +43,7 @@ export default function Inbox({ place }) {
   };
   const list = useList("conversations", { ...filters, page_size: PAGE });
   const shown = list.items;
-  const found = useFoundMessages(search);
+  const found = useFoundMessages(search, query);
   useLiveRows(list, filters);
   // Before somebody opens a conversation, and after the list is asked for.
   useEffect(() => void loadThread().catch(() => {}), []);
@@ -92,7 +92,8 @@ export default function Inbox({ place }) {
         ${mentions.value.size > 0 && html`<${Loaded} load=${loadMentions} isPart query=${query} />`}
         ${selection.chosen.size > 0 && html`<${Loaded} load=${loadBulk} isPart filters=${filters} several=${severalOf} hasMore=${list.hasMore} selection=${selection} picked=${shown.filter(({ uuid }) => selection.chosen.has(uuid)).map(severalOf)} isArchived=${folder === "archived"} />`}
         <${ConversationList} list=${list} selection=${may("act_on_conversations") ? selection : null} shown=${shown} chosen=${chosen} query=${query} sought=${search} hasFound=${found.items.length > 0}>
-          ${search && html`<${FoundMessages} found=${found} search=${search} query=${place.query} />`}
+          ${search && html`<${Narrowing} query=${query} hasFound=${found.items.length > 0} onChange=${(/** @type {Record<string, string>} */ narrowed) => go(["inbox", ...place.parts], narrowed, { replace: true })} />
+            <${FoundMessages} found=${found} search=${search} query=${place.query} />`}
         <//>
       </section>
       ${chosen

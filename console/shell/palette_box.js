@@ -47,6 +47,8 @@ export default function Box({ pages, onClose }) {
     const steps = /** @type {Record<string, number>} */ ({ ArrowDown: 1, ArrowUp: -1 });
     const step = steps[event.key];
     if (event.key === "Enter") choose(present);
+    // Browsers would only clear what is typed.
+    else if (event.key === "Escape") onClose();
     else if (step && all.length) setAt((Math.min(at, all.length - 1) + step + all.length) % all.length);
     else return;
     event.preventDefault();
