@@ -259,7 +259,7 @@ class Performer:
 
             run_request(self.database, self.store, held, workspace, is_forced=self.is_forced)
         elif held.table is contact_job:
-            from persistence.contact_jobs import run_job  # noqa: PLC0415  # see above
+            from persistence.contacts.jobs import run_job  # noqa: PLC0415  # see above
 
             run_job(self.database, held, workspace, self.is_stopping, self.note)
         else:

@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Table, TextClause, false, null, select, te
 
 from persistence.broadcasts.records import BROADCASTS
 from persistence.channels.channels import CHANNELS
+from persistence.contacts.participants import PARTICIPANTS, SORT
 from persistence.contacts.records import CONTACTS
 from persistence.conversations import MARKS
 from persistence.database import Transaction
@@ -18,7 +19,6 @@ from persistence.deletions import DELETIONS
 from persistence.flow_starts.flow_starts import STARTS
 from persistence.lists import ListQuery, ListSpec
 from persistence.messages.records import MESSAGES
-from persistence.participants import PARTICIPANTS, SORT
 from persistence.records import Record, select_records, write_record
 from persistence.runs.records import RUNS
 from persistence.stamps import found_by

@@ -12,7 +12,7 @@ from channels.types import DEFAULT_GATEWAY
 from persistence.channels.channels import create_gateway
 from persistence.channels.settings import new_gateway_secret
 from persistence.database import Database, Transaction
-from persistence.topics import create_topic
+from persistence.tickets.topics import create_topic
 from persistence.users import add_member
 from persistence.workspaces.records import Workspace
 from persistence.workspaces.writes import create_workspace

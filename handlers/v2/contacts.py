@@ -26,7 +26,6 @@ from handlers.answers import (
 from handlers.asgi.uploads import SIZE_LIMIT_BYTES
 from handlers.contract.operations import may_use
 from handlers.request import Request
-from persistence import contact_jobs
 from persistence.campaigns.schedules import read_contact_schedule as read_schedule
 from persistence.contact_imports.columns import Choice
 from persistence.contact_imports.contact_imports import (
@@ -37,14 +36,16 @@ from persistence.contact_imports.contact_imports import (
     start_import,
 )
 from persistence.contact_imports.taking_back import count_taking_back, take_back
-from persistence.contact_jobs import CONTACT_JOBS
 from persistence.contacts import bulk, deletion, queries
+from persistence.contacts import jobs as contact_jobs
 from persistence.contacts import writes as contact_writes
 from persistence.contacts.actions import act, find_group
 from persistence.contacts.bulk import ContactRow, Outcome
+from persistence.contacts.jobs import CONTACT_JOBS
 from persistence.contacts.merging import DOUBLES, EXAMPLES, Renumbering, count_doubles, merge_doubles, renumber_some
 from persistence.contacts.merging import merge_contacts as merge
 from persistence.contacts.owners import find_contact, find_contacts, hold_owners, read_lookup, read_urns
+from persistence.contacts.participants import find_mentioned, mention
 from persistence.contacts.records import CONTACTS
 from persistence.contacts.timeline import CONTACT_NOTES, delete_note, write_note
 from persistence.contacts.timeline import read_timeline as read_page
@@ -55,7 +56,6 @@ from persistence.lists import read_record, read_records
 from persistence.media.store import place_of_import
 from persistence.messages.outgoing import describe_route
 from persistence.pages import InvalidCursor, Order, decode_cursor, encode_cursor
-from persistence.participants import find_mentioned, mention
 from persistence.sql.columns import time_text
 from persistence.tables.contacts import contact
 

@@ -12,8 +12,8 @@ from persistence.media.store import find_attachments
 from persistence.messages import actions as message_actions
 from persistence.messages.outgoing import Draft, create_outgoing, read_quick_replies, route_one
 from persistence.messages.records import MESSAGES
+from persistence.messages.saved_replies import do_beside
 from persistence.messages.templated import find_wish
-from persistence.saved_replies import do_beside
 from persistence.sql.names import must_exist
 
 list_messages = ListAnswer(MESSAGES)

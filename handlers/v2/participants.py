@@ -7,11 +7,11 @@ from handlers.answers import Answer, ListAnswer, no_content
 from handlers.contract.operations import may_use
 from handlers.request import Request
 from persistence.contacts.owners import find_contacts
+from persistence.contacts.participants import CONVERSATIONS, FLOWS, PARTICIPANTS, attend, attend_flow
 from persistence.deletions import SHOWN_KINDS
 from persistence.errors import InvalidInput, NothingFound
 from persistence.flows.records import find_flow
 from persistence.lists import ListQuery
-from persistence.participants import CONVERSATIONS, FLOWS, PARTICIPANTS, attend, attend_flow
 from persistence.tokens import Credentials
 
 

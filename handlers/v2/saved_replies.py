@@ -2,8 +2,8 @@
 
 from handlers.answers import Answer, ListAnswer, changed_record, created_record, no_content
 from handlers.request import Request
-from persistence import saved_replies
-from persistence.saved_replies import SAVED_REPLIES
+from persistence.messages import saved_replies
+from persistence.messages.saved_replies import SAVED_REPLIES
 
 list_saved_replies = ListAnswer(SAVED_REPLIES)
 

@@ -1,6 +1,6 @@
 """`/api/v2/ticketers.json`."""
 
 from handlers.answers import ListAnswer
-from persistence.ticketers import TICKETERS
+from persistence.tickets.ticketers import TICKETERS
 
 list_ticketers = ListAnswer(TICKETERS)

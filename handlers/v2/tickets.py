@@ -3,13 +3,13 @@
 from handlers.answers import Answer, ListAnswer, as_json, created_record, no_content
 from handlers.request import Request
 from persistence.contacts.owners import find_contacts
+from persistence.contacts.participants import find_mentioned, mention
 from persistence.errors import InvalidInput
-from persistence.participants import find_mentioned, mention
 from persistence.sql.names import must_exist
 from persistence.tickets import actions as ticket_actions
 from persistence.tickets.actions import ChosenTicket, NewTicket, open_ticket
 from persistence.tickets.records import TICKETS, find_assignee
-from persistence.topics import find_topic
+from persistence.tickets.topics import find_topic
 
 list_tickets = ListAnswer(TICKETS)
 

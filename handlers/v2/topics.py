@@ -2,7 +2,7 @@
 
 from handlers.answers import Answer, ListAnswer, changed_record, inserted_record, no_content
 from handlers.request import Request
-from persistence import topics
+from persistence.tickets import topics
 
 list_topics = ListAnswer(topics.TOPICS)
 

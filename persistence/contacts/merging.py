@@ -30,6 +30,7 @@ from flows.phones import MOBILE, OLD_FORMS, OldForm, country_of, is_possible
 from persistence.audit import CHANGED, MERGED, tell_deed
 from persistence.changes import change_contacts, change_messages, hold_messages, note_changed
 from persistence.contacts.bulk import interrupt_contacts
+from persistence.contacts.participants import join_mentions
 from persistence.contacts.records import MASKED_PATH
 from persistence.contacts.urns import Move, find_moves, hold_in_order, move_numbers
 from persistence.database import Database, Transaction
@@ -39,7 +40,6 @@ from persistence.groups.groups import add_members, hold_contacts, leave_all_grou
 from persistence.groups.smart_groups import find_dependents, follow_contacts, refresh_contacts
 from persistence.lists import ListQuery, ListSpec
 from persistence.pages import Order
-from persistence.participants import join_mentions
 from persistence.records import Record
 from persistence.sql.columns import split
 from persistence.stamps import stamped

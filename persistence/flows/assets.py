@@ -44,7 +44,7 @@ from persistence.tables.deliveries import resthook, resthook_subscriber
 from persistence.tables.flows import flow
 from persistence.tables.messages import label, optin, template, template_translation
 from persistence.tables.service import classifier, global_value
-from persistence.topics import create_topic
+from persistence.tickets.topics import create_topic
 from persistence.users import USER_NAME
 from persistence.workspaces.records import Workspace
 

@@ -62,7 +62,7 @@ from persistence.tables.messages import DELETED, label, message
 from persistence.tables.service import archive, global_value
 from persistence.templates import TEMPLATES
 from persistence.tickets.records import TICKETS
-from persistence.topics import TOPICS
+from persistence.tickets.topics import TOPICS
 
 SPECS: Mapping[str, tuple[ListSpec, str]] = {
     moves.CHANNEL: (replace(CHANNELS, standing=[]), "uuid"),

@@ -44,7 +44,7 @@ from persistence.tables.flows import flow, flow_run
 from persistence.tables.messages import message
 from persistence.tables.service import archive
 from persistence.tickets.records import OPENED, choose_assignees
-from persistence.topics import count_tickets, find_default_topic
+from persistence.tickets.topics import count_tickets, find_default_topic
 from persistence.users import find_member
 from persistence.workspaces.records import Workspace
 

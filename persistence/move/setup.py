@@ -49,7 +49,7 @@ from persistence.tables.deliveries import resthook, resthook_subscriber
 from persistence.tables.messages import TEMPLATE_NAME_LENGTH, label, optin, template, template_translation
 from persistence.tables.service import classifier, global_value
 from persistence.templates import LOCALE, STATUSES
-from persistence.topics import create_topic
+from persistence.tickets.topics import create_topic
 from persistence.users import find_member
 from persistence.workspaces.records import hold_workspace
 

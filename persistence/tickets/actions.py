@@ -32,7 +32,7 @@ from persistence.tickets.records import (
     unassign_tickets,
 )
 from persistence.tickets.routing import choose_in_turn, find_desk
-from persistence.topics import count_tickets, find_default_topic
+from persistence.tickets.topics import count_tickets, find_default_topic
 from persistence.triggers.schedules import start_for_closed
 from persistence.workspaces.records import Workspace
 

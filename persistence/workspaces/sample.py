@@ -35,7 +35,7 @@ from persistence.tables.channels import channel
 from persistence.tables.contacts import OPEN, contact, group, ticket, ticket_event, topic
 from persistence.tables.messages import HANDLED, INCOMING, OUTGOING, broadcast, label, message
 from persistence.tickets.actions import NewTicket, choose_tickets, close_tickets, open_ticket
-from persistence.topics import create_topic
+from persistence.tickets.topics import create_topic
 from persistence.users import add_member
 from persistence.workspaces.records import Workspace
 

@@ -16,8 +16,8 @@ from persistence.errors import InvalidInput
 from persistence.groups.groups import create_system_groups, renew_groups
 from persistence.sql.names import check_name
 from persistence.tables.accounts import ORIGIN_LENGTH, WORKSPACE_NAME_LENGTH, workspace, workspace_origin
-from persistence.ticketers import create_internal_ticketer
-from persistence.topics import create_default_topic
+from persistence.tickets.ticketers import create_internal_ticketer
+from persistence.tickets.topics import create_default_topic
 from persistence.workspaces.records import BY_COUNTRY, Workspace, find_workspace, hold_workspace, list_origins
 
 AS_GIVEN = ("name", "country", "timezone", "date_style", "answer_limit")

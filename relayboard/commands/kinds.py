@@ -177,7 +177,7 @@ def _create_template(tx: Transaction, workspace: Workspace, given: Options) -> i
 
 
 def _create_ticketer(tx: Transaction, workspace: Workspace, given: Options) -> int:
-    from persistence.ticketers import create_ticketer
+    from persistence.tickets.ticketers import create_ticketer
 
     return create_ticketer(tx, workspace.id, given.name, given.type)
 
@@ -187,7 +187,7 @@ def _change_ticket(tx: Transaction, workspace: Workspace, given: Options) -> int
     from persistence.tables.contacts import CLOSED, OPEN
     from persistence.tickets import actions
     from persistence.tickets.records import find_assignee
-    from persistence.topics import find_topic
+    from persistence.tickets.topics import find_topic
 
     if not is_uuid(given.uuid):
         raise RecordMissing
@@ -255,16 +255,16 @@ KINDS = {
     ),
     "template": Kind("persistence.templates.TEMPLATES", create=_create_template),
     "ticketer": Kind(
-        "persistence.ticketers.TICKETERS",
+        "persistence.tickets.ticketers.TICKETERS",
         create=_create_ticketer,
-        change=_renamed("persistence.ticketers.rename_ticketer"),
+        change=_renamed("persistence.tickets.ticketers.rename_ticketer"),
     ),
     "ticket": Kind("persistence.tickets.records.TICKETS", change=_change_ticket),
     "topic": Kind(
-        "persistence.topics.TOPICS",
-        create=_created("persistence.topics.create_topic"),
-        change=_renamed("persistence.topics.rename_topic"),
-        delete=_deleted("persistence.topics.delete_topic"),
+        "persistence.tickets.topics.TOPICS",
+        create=_created("persistence.tickets.topics.create_topic"),
+        change=_renamed("persistence.tickets.topics.rename_topic"),
+        delete=_deleted("persistence.tickets.topics.delete_topic"),
     ),
     "trigger": Kind("persistence.triggers.records.TRIGGERS"),
 }

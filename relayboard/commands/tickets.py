@@ -6,7 +6,7 @@ from persistence.lists import read_record
 from persistence.sql.columns import is_uuid
 from persistence.tickets.actions import NewTicket, open_ticket
 from persistence.tickets.records import TICKETS, find_assignee
-from persistence.topics import find_topic
+from persistence.tickets.topics import find_topic
 from persistence.workspaces.records import Workspace
 from relayboard.commands.output import CommandFailed, print_record, writing_in
 from relayboard.usage.parts import Options

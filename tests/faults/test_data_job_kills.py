@@ -14,7 +14,7 @@ from sqlalchemy import Table, func, select, update
 
 from persistence.contact_imports.contact_imports import create_import, start_import
 from persistence.contact_imports.taking_back import take_back
-from persistence.contact_jobs import create_job
+from persistence.contacts.jobs import create_job
 from persistence.database import Database
 from persistence.exports.exports import create_export
 from persistence.media.store import FolderStore

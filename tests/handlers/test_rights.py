@@ -10,8 +10,8 @@ from handlers.v2.contacts import LISTED_BY as OF_TIMELINE
 from handlers.v2.deletions import LISTED_BY as OF_DELETIONS
 from handlers.v2.stream import LISTED_BY as OF_STREAM
 from handlers.v2.stream import kinds_of
+from persistence.contacts.participants import CONVERSATIONS, FLOWS
 from persistence.database import Database
-from persistence.participants import CONVERSATIONS, FLOWS
 from persistence.stream import kind_right
 from persistence.tokens import Credentials, find_credentials
 from persistence.users import ROLES

@@ -15,8 +15,8 @@ from starlette.testclient import TestClient
 
 from persistence.accounts.invitations import finish_letter
 from persistence.changes import change_messages
+from persistence.contacts.participants import mention
 from persistence.database import Database, Transaction
-from persistence.participants import mention
 from persistence.tables.accounts import account_mail, sign_in_link, user
 from persistence.tables.messages import message
 from persistence.workspaces.records import Workspace

@@ -32,7 +32,7 @@ from persistence.sessions.replies import (
 from persistence.tables.contacts import BLOCKED
 from persistence.tickets.actions import NewTicket, open_ticket
 from persistence.tickets.records import find_assignee_of_flow
-from persistence.topics import find_topic
+from persistence.tickets.topics import find_topic
 from persistence.workspaces.records import Workspace
 from worker.flows.sprints import SprintEvent
 from worker.webhooks.dispatcher import interpret_reply

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event, select, update
 
-from persistence import contact_jobs
+from persistence.contacts import jobs as contact_jobs
 from persistence.data_jobs import LeaseLost, Performer, take_next
 from persistence.database import Database
 from persistence.media.store import open_store

@@ -19,7 +19,7 @@ from persistence.sql.columns import new_uuid
 from persistence.tables.channels import channel
 from persistence.tables.contacts import ticket
 from persistence.tables.messages import message
-from persistence.topics import find_default_topic
+from persistence.tickets.topics import find_default_topic
 from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.channel_rows import add_channel

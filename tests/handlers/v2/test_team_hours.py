@@ -8,7 +8,7 @@ from sqlalchemy import update
 from persistence.database import Database
 from persistence.tables.accounts import workspace as workspaces
 from persistence.tickets.actions import NewTicket, open_ticket
-from persistence.topics import find_topic
+from persistence.tickets.topics import find_topic
 from tests.api import Api
 from tests.conftest import Clock
 from tests.factories import id_of

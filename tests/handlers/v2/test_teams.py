@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from persistence.database import Database
-from persistence.topics import find_topic
+from persistence.tickets.topics import find_topic
 from persistence.users import add_member
 from persistence.workspaces.records import Workspace
 from tests.api import Api

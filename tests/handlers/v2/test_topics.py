@@ -3,7 +3,7 @@
 import pytest
 
 from persistence.database import Database
-from persistence.topics import create_topic
+from persistence.tickets.topics import create_topic
 from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.factories import make_contact

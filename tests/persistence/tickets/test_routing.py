@@ -14,7 +14,7 @@ from persistence.tables.contacts import ticket, topic
 from persistence.teams import TeamForm, create_team
 from persistence.tickets.actions import NewTicket, change_topic, choose_tickets, open_ticket
 from persistence.tickets.routing import THERE_FOR
-from persistence.topics import create_topic
+from persistence.tickets.topics import create_topic
 from persistence.users import add_member
 from persistence.workspaces.records import Workspace
 from testbed.running import wait_until

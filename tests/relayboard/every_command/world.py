@@ -47,11 +47,11 @@ from persistence.tables.deliveries import FAILED
 from persistence.tables.flows import flow, flow_start
 from persistence.teams import create_team
 from persistence.templates import TEMPLATES, Translation, set_translation
-from persistence.ticketers import TICKETERS, create_ticketer
 from persistence.tickets.actions import NewTicket, open_ticket
 from persistence.tickets.records import TICKETS
+from persistence.tickets.ticketers import TICKETERS, create_ticketer
+from persistence.tickets.topics import create_topic
 from persistence.tokens import create_token, public_part
-from persistence.topics import create_topic
 from persistence.triggers.forms import TriggerForm, read_trigger_form
 from persistence.triggers.records import create_trigger
 from persistence.users import add_member, find_member

@@ -5,7 +5,7 @@ import pytest
 from flows.definition.exports import Dependencies
 from flows.numbers import NUMBER_FORMATS
 from openapi.bundle import bundle
-from persistence import classifiers, fields, repeating, templates, ticketers, tokens, users
+from persistence import classifiers, fields, repeating, templates, tokens, users
 from persistence.channels import health
 from persistence.channels.event_form import CHANNEL_EVENTS
 from persistence.contacts import merging
@@ -13,6 +13,7 @@ from persistence.stamps import EVENT_AREAS
 from persistence.tables import deliveries
 from persistence.tables.complete import metadata
 from persistence.tables.policies import policy_of
+from persistence.tickets import ticketers
 from persistence.triggers import records
 from persistence.workspaces.records import BY_COUNTRY, DATE_STYLES
 from relayboard.usage import values

@@ -15,7 +15,7 @@ from persistence.tables.accounts import user
 from persistence.tables.contacts import contact, contact_urn, field, group, ticket, ticket_event, topic
 from persistence.tables.flows import flow_run, flow_session, flow_start
 from persistence.tables.messages import broadcast, label
-from persistence.topics import create_topic
+from persistence.tickets.topics import create_topic
 from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from testbed.tokens import make_token
 from tests.worker.flows.conftest import Stage
