@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
+from persistence.sql.engines import load_driver
 from relayboard.base.settings import Settings, sqlite_file
 from relayboard.base.tracing import tracing
 from relayboard.failures import say_failure
@@ -63,6 +64,7 @@ def run_worker_processes(
     numbered = [f"sender {number}" for number in range(1, senders + 1)]
     behind = [ForkedChild(name, send, after=main) for name in numbered]
     supervisor = Supervisor([main, *behind], on_ready=tell_ready)
+    load_driver(settings.database_url)
     # What is loaded is never garbage: a collection would only copy the pages that the processes share.
     gc.freeze()
     with contextlib.closing(pipe), stopped_by_signals(supervisor, END_SIGNALS):

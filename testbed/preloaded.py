@@ -4,6 +4,11 @@ contract."""
 import gc
 
 import anyio._backends._asyncio
+import psycopg2.extras
+import sqlalchemy.dialects.postgresql.psycopg2
+import uvicorn.lifespan.on
+import uvicorn.loops.auto
+import uvicorn.loops.uvloop
 import uvloop
 
 import handlers.app
@@ -16,9 +21,10 @@ import relayboard.commands.status
 import relayboard.commands.workspaces
 import relayboard.doctor.examination
 import relayboard.failures
+import relayboard.worker_processes
 import worker.process
 
-__all__ = ["anyio", "handlers", "relayboard", "uvloop", "worker"]
+__all__ = ["anyio", "handlers", "psycopg2", "relayboard", "sqlalchemy", "uvicorn", "uvloop", "worker"]
 
 handlers.app._connexion_app()
 

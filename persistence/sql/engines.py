@@ -259,6 +259,11 @@ def _arguments_of(url: URL) -> dict[str, Any]:
     return {"fallback_application_name": PROGRAM_NAME, **given}
 
 
+def load_driver(url: str) -> None:
+    """Loads what is needed for a database at this URL; processes that are forked afterwards share it."""
+    _with_driver(make_url(url)).get_dialect().import_dbapi()
+
+
 def _with_driver(url: URL) -> URL:
     return url.set(drivername="postgresql+psycopg2") if url.drivername in ("postgres", "postgresql") else url
 
