@@ -30,14 +30,19 @@ SHOWN_LINES = 20
 
 
 def wait_until(
-    is_true: Callable[[], bool], what: str, seconds: float = PATIENCE_SECONDS, *, found: Callable[[], object] = str
+    is_true: Callable[[], bool],
+    what: str,
+    seconds: float = PATIENCE_SECONDS,
+    *,
+    found: Callable[[], object] = str,
+    pause_seconds: float = 0.05,
 ) -> None:
     """Poll until something is true; the failure names what did not happen, and what was `found` instead."""
     pause = threading.Event()
     deadline = time.monotonic() + seconds
     while not is_true():
         assert time.monotonic() < deadline, f"waited in vain for {what} {found()}"
-        pause.wait(0.05)
+        pause.wait(pause_seconds)
 
 
 @dataclass(slots=True)

@@ -144,4 +144,4 @@ def _run(server_url: str, command: str) -> None:
 
 @functools.cache
 def _administrator(server_url: str) -> Engine:
-    return create_engine(server_url, isolation_level="AUTOCOMMIT")
+    return create_engine(server_url, isolation_level="AUTOCOMMIT", pool_pre_ping=True)  # servers are restarted

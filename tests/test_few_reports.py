@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.few_reports import tell_less
+
 ROOT = Path(__file__).parents[1]
 CONFTEST = """
 from pathlib import Path
@@ -107,8 +109,11 @@ def test_a_reader_sees_the_same_as_if_all_were_told(tmp_path: Path) -> None:
     assert {"test_passes setup", "test_passes teardown"} <= set(whole_told)
 
 
-@pytest.mark.parametrize("argument", ["-vv", "--junitxml=results.xml"])
-def test_everything_is_told_to_those_who_want_to_read_it(tmp_path: Path, argument: str) -> None:
-    _, _, told = run(tmp_path / "some", argument)
+@pytest.mark.parametrize(("arguments", "is_less"), [([], True), (["-vv"], False), (["--junitxml=results.xml"], False)])
+def test_everything_is_told_to_those_who_want_to_read_it(arguments: list[str], is_less: bool) -> None:
+    config = pytest.Config.fromdictargs({}, ["-q", f"--rootdir={ROOT}", "-c", os.devnull, *arguments])
+    config.workerinput = {}  # type: ignore[attr-defined]  # as pytest-xdist does in a worker
 
-    assert {"test_passes setup", "test_passes call", "test_passes teardown"} <= set(told)
+    tell_less(config)
+
+    assert config.pluginmanager.has_plugin("few-reports") is is_less

@@ -4,6 +4,7 @@ go on, and other work is done.
 
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +13,49 @@ import requests
 from sqlalchemy import func, select
 
 from persistence.tables.contacts import contact_urn
+from persistence.workspaces.writes import create_workspace
 from testbed.gateways import add_gateway
+from testbed.kept_databases import KeptDatabases
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import RunningService, forked_service, wait_until
+from testbed.tokens import make_token
 
-ROWS = 1500
+ROWS = 1000
+"""Two parts of an import."""
 ENDS = ("completed", "failed", "taken_back", "cancelled")
 IMPORTS, ACTIONS = "/api/v2/contact_imports.json", "/api/v2/contact_import_actions.json"
 
 
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def running(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path
+) -> Iterator[RunningService]:
+    folder = tmp_path_factory.mktemp("deleted_meanwhile")
+    with ExitStack() as ending:
+        if request.param == "sqlite":
+            path = folder / "relayboard.db"
+            path.write_bytes(sqlite_template.read_bytes())
+            url = f"sqlite:///{path}"
+        else:
+            kept: KeptDatabases = request.getfixturevalue("kept_databases")
+            url = ending.enter_context(kept.lend())
+        yield ending.enter_context(forked_service(url, folder))
+
+
 @pytest.fixture
-def service(database_url: str, tmp_path: Path) -> Iterator[RunningService]:
-    with forked_service(database_url, tmp_path) as running:
-        yield running
-        logs = {path.name: path.read_text() for path in tmp_path.glob("*.log")}
-        assert {name: text for name, text in logs.items() if "Traceback" in text} == {}
+def service(running: RunningService) -> RunningService:
+    """A workspace of its own in the running service."""
+    with running.database.writing() as tx:
+        running.workspace = create_workspace(tx, "Hillside Health", country="RW", timezone="Africa/Kigali")
+    running.token = make_token(running.database, running.workspace, "administrator")
+    return running
+
+
+@pytest.fixture(autouse=True)
+def nothing_breaks(service: RunningService) -> Iterator[None]:
+    yield
+    logs = {path.name: path.read_text() for path in service.folder.glob("*.log")}
+    assert {name: text for name, text in logs.items() if "Traceback" in text} == {}
 
 
 def upload(service: RunningService, rows: int = ROWS) -> str:
@@ -97,7 +126,7 @@ def test_an_import_ends_when_what_it_uses_is_deleted_and_can_be_taken_back(servi
 
 def test_a_renumbering_goes_on_when_its_contacts_fields_and_groups_are_deleted(service: RunningService) -> None:
     used = things(service)
-    uuid = upload(service, 1500)
+    uuid = upload(service)
     begin(service, uuid, used["groups"]["uuid"])
     wait_for_end(service, uuid)
     rule = {"old": "+25078", "new": "+25079", "country": "RW", "apply": True}
@@ -119,6 +148,7 @@ def test_a_renumbering_goes_on_when_its_contacts_fields_and_groups_are_deleted(s
 
     rows = contact_urn.c
     with service.database.reading() as tx:
-        begins = select(func.count()).select_from(contact_urn).where(rows.path.startswith("+25079"))
+        mine = (rows.workspace_id == service.workspace.id) & rows.path.startswith("+25079")
+        begins = select(func.count()).select_from(contact_urn).where(mine)
         changed = tx.execute(begins.where(rows.contact_id.is_not(None))).scalar_one()
-    assert changed == sum(each["renumbered"] for each in reports) == 1500
+    assert changed == sum(each["renumbered"] for each in reports) == ROWS

@@ -9,24 +9,26 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import psycopg2
 import pytest
 import requests
+from sqlalchemy import create_engine
 from sqlalchemy.engine import make_url
 
 import persistence.migrations
 import persistence.service.diagnosis
 from persistence.labels import create_label
+from persistence.migrations import upgrade
 from persistence.sql.engines import queue_dsn
 from testbed.forked import run_api
 from testbed.running import RunningService, forked_service
 from testbed.running import wait_until as wait_longer
 from testbed.servers import postgres_database
-from testbed.standbys import primary_server, standby_server
+from testbed.standbys import StandbyServer, primary_server, standby_server
 from testbed.tokens import SECRET_KEY
 from tests.console_script import call_forked
 
@@ -35,7 +37,7 @@ PATIENCE_SECONDS = 60.0
 
 
 def wait_until(is_true: Callable[[], bool], what: str) -> None:
-    wait_longer(is_true, what, PATIENCE_SECONDS)
+    wait_longer(is_true, what, PATIENCE_SECONDS, pause_seconds=0.25)  # each look is a request
 
 
 @contextmanager
@@ -92,21 +94,12 @@ def expect_refusal(answer: requests.Response, *words: str) -> None:
 
 
 @contextmanager
-def setting_of_database(url: str) -> Iterator[None]:
-    name = make_url(url).database
-    mine = f"datname = '{name}' AND pid <> pg_backend_pid()"
-    # Sessions that are open keep what they began with.
-    ending = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {mine}"
-    run(url, f"ALTER DATABASE {name} SET default_transaction_read_only = on", ending)
-    yield
-    run(url, "SET default_transaction_read_only = off", f"ALTER DATABASE {name} RESET ALL", ending)
-
-
-@contextmanager
-def setting_of_server(url: str) -> Iterator[None]:
+def read_only(url: str) -> Iterator[None]:
     run(url, "ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()")
-    yield
-    run(url, "SET default_transaction_read_only = off", "ALTER SYSTEM RESET ALL", "SELECT pg_reload_conf()")
+    try:
+        yield
+    finally:
+        run(url, "SET default_transaction_read_only = off", "ALTER SYSTEM RESET ALL", "SELECT pg_reload_conf()")
 
 
 def run_api_that_looks_again(listener: socket.socket) -> int:
@@ -120,23 +113,57 @@ def looks_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("testbed.running.run_api", run_api_that_looks_again)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def own_server() -> Iterator[str]:
+    """A server that these tests may change, and that has a standby."""
     with primary_server() as url:
         yield url
 
 
+@pytest.fixture(scope="module")
+def own_template(own_server: str) -> Iterator[str]:
+    """The name of a migrated database of this server, which tests copy."""
+    with postgres_database(own_server) as url:
+        engine = create_engine(url)
+        upgrade(engine)
+        engine.dispose()
+        yield make_url(url).database or ""
+
+
+@pytest.fixture
+def own_url(own_server: str, own_template: str) -> Iterator[str]:
+    with postgres_database(own_server, own_template) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def standby(own_server: str, own_template: str) -> Iterator[StandbyServer]:
+    with standby_server(own_server) as made:
+        yield made
+
+
+def on_standby(standby: StandbyServer, url: str) -> str:
+    """The URL of the standby's copy of a database, when that is there."""
+    own = make_url(standby.url).set(database=make_url(url).database).render_as_string(hide_password=False)
+
+    def is_there() -> bool:
+        with suppress(psycopg2.OperationalError):
+            run(own, "SELECT 1")
+            return True
+        return False
+
+    wait_until(is_there, "the standby to follow")
+    return own
+
+
 @pytest.mark.usefixtures("looks_again")
-@pytest.mark.parametrize("read_only", [setting_of_database, setting_of_server])
-def test_lists_of_a_read_only_database_are_read_and_nothing_is_accepted(
-    own_server: str, tmp_path: Path, read_only: Callable[[str], AbstractContextManager[None]]
-) -> None:
-    with postgres_database(own_server) as url, served(url, tmp_path) as service:
-        with read_only(url):
+def test_lists_of_a_read_only_database_are_read_and_nothing_is_accepted(own_url: str, tmp_path: Path) -> None:
+    with served(own_url, tmp_path, RATE_LIMIT="1000/hour") as service:
+        with read_only(own_url):
             wait_until(lambda: is_not_ready(service, "writing"), "a read-only database to be noticed")
             status, said = readiness(service)
             assert (status, "read-only" in said["reasons"]["writing"]) == (503, True)
-            listed = [ask(service, LABELS) for _ in range(300)]  # more than a process has reserved of the rate limit
+            listed = [ask(service, LABELS) for _ in range(30)]  # more than a process has reserved of the rate limit
             assert {each.status_code for each in listed} == {200}
             assert [each["name"] for each in listed[-1].json()["results"]] == ["Before"]
             expect_refusal(write(service, "Meanwhile"), "read-only")
@@ -148,13 +175,9 @@ def test_lists_of_a_read_only_database_are_read_and_nothing_is_accepted(
         assert "Traceback" not in (tmp_path / "api.log").read_text()
 
 
-def test_a_standby_as_the_database_serves_lists_only(own_server: str, tmp_path: Path) -> None:
-    with (
-        postgres_database(own_server) as url,
-        standby_server(own_server) as standby,
-        served(url, tmp_path) as service,
-    ):
-        own = make_url(standby.url).set(database=make_url(url).database).render_as_string(hide_password=False)
+def test_a_standby_as_the_database_serves_lists_only(own_url: str, standby: StandbyServer, tmp_path: Path) -> None:
+    with served(own_url, tmp_path) as service:
+        own = on_standby(standby, own_url)
         wait_until(lambda: count_labels(own) == 1, "the standby to follow")
         service.stop("worker")
         service.stop("api")
@@ -307,9 +330,10 @@ def test_a_write_lock_on_a_file_that_is_never_given_back_is_told(tmp_path: Path)
         wait_until(lambda: readiness(service)[0] == 200, "the service to be ready again")
 
 
-def test_a_lock_on_a_table_that_is_never_given_back_is_told(postgres_url: str, tmp_path: Path) -> None:
-    with postgres_database(postgres_url) as url, served(url, tmp_path) as service:
-        with connected(url) as holder:
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_a_lock_on_a_table_that_is_never_given_back_is_told(database_url: str, tmp_path: Path) -> None:
+    with served(database_url, tmp_path) as service:
+        with connected(database_url) as holder:
             patient = "SET LOCAL idle_in_transaction_session_timeout = 0"  # a session of somebody else
             holder.cursor().execute(f"{patient}; LOCK TABLE message_label IN EXCLUSIVE MODE")
             wait_until(lambda: is_not_ready(service, "locks"), "the lock to be noticed")
@@ -352,14 +376,14 @@ def test_workers_on_another_queue_are_told(database_url: str, tmp_path: Path) ->
         assert "problem queue: the workers on" in told, told
 
 
-def test_a_database_without_connections_is_told(own_server: str, tmp_path: Path) -> None:
-    with postgres_database(own_server) as url, served(url, tmp_path) as service, ExitStack() as ending:
+def test_a_database_without_connections_is_told(own_url: str, tmp_path: Path) -> None:
+    with served(own_url, tmp_path) as service, ExitStack() as ending:
 
         def take_all() -> None:
             """Whoever gives a connection back meanwhile leaves a free one, which is taken before each look."""
             with contextlib.suppress(psycopg2.OperationalError):
                 while True:
-                    ending.enter_context(connected(url))
+                    ending.enter_context(connected(own_url))
 
         def is_told() -> bool:
             take_all()
@@ -376,17 +400,17 @@ def test_a_database_without_connections_is_told(own_server: str, tmp_path: Path)
         wait_until(is_told, "the missing connections to be told")
 
 
-def test_a_standby_for_lists_that_lags_is_told(own_server: str, tmp_path: Path) -> None:
-    with postgres_database(own_server) as url, standby_server(own_server) as standby:
-        own = make_url(standby.url).set(database=make_url(url).database).render_as_string(hide_password=False)
-        with served(url, tmp_path, DATABASE_READ_URL=own) as service:
-            wait_until(lambda: "warnings" not in readiness(service)[1], "the standby to follow")
-            standby.run("SELECT pg_wal_replay_pause()")
+def test_a_standby_for_lists_that_lags_is_told(own_url: str, standby: StandbyServer, tmp_path: Path) -> None:
+    with served(own_url, tmp_path, DATABASE_READ_URL=on_standby(standby, own_url)) as service:
+        wait_until(lambda: "warnings" not in readiness(service)[1], "the standby to follow")
+        standby.run("SELECT pg_wal_replay_pause()")
+        try:
             service.post(LABELS, {"name": "Not there yet"})
             wait_until(lambda: "standby" in readiness(service)[1].get("warnings", {}), "the lag to be told")
             assert readiness(service)[0] == 200
             told = examine(service)
             assert "problem standby: it has not followed the database for" in told, told
+        finally:
             standby.run("SELECT pg_wal_replay_resume()")
 
 
