@@ -27,7 +27,7 @@ from tests.faults import archiver
 from tests.run_rows import add_flow
 from tests.thinned import EVERY_CASE
 
-DAYS, RECORDS_PER_DAY, KILLS = 5, 600, 8 if EVERY_CASE else 4
+DAYS, RECORDS_PER_DAY, KILLS = 5, 600, 8 if EVERY_CASE else 2
 FIRST_DAY = datetime(2024, 1, 29, tzinfo=UTC)
 """Three days of a month that is over for long, and two of the one after it."""
 

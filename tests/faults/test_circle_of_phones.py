@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 import requests
 from sqlalchemy import select
 
@@ -59,6 +60,7 @@ def go_round(service: RunningService, phones: dict[str, Phone], more_than: int) 
     return sent
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_circle_of_two_phones_is_stopped_and_goes_on_only_as_often_as_somebody_says(
     database_url: str, tmp_path: Path
 ) -> None:

@@ -2,13 +2,11 @@
 
 import threading
 from collections import Counter
-from functools import partial
 from pathlib import Path
 
 from sqlalchemy import select, update
 
 from persistence.database import Database
-from persistence.leases import MOST_ATTEMPTS
 from persistence.tables.messages import gateway_send, message
 from relayboard import cli
 from testbed.forked import fork
@@ -20,9 +18,25 @@ from tests.worker.receivers import Received, Reply, receiving
 from worker.channels.sending import MOST_SLOTS
 
 MESSAGES = 6
-FLOOD, KILLS = 200, MOST_ATTEMPTS - 1
-"""A part that was leased and not begun when one more worker died would be given up."""
+FLOOD, ANSWERED = 40, 15
 TIMEOUT_SECONDS = 60
+
+
+class Gate:
+    """Answers the first requests, and the others when it is opened."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.opened = threading.Event()
+        self._lock = threading.Lock()
+
+    def __call__(self, _request: Received) -> Reply:
+        with self._lock:
+            self.asked += 1
+            waits = self.asked > ANSWERED
+        if waits:
+            assert self.opened.wait(PATIENCE_SECONDS)
+        return Reply(200)
 
 
 def parts_under_way(database: Database) -> set[int]:
@@ -41,7 +55,8 @@ def end_leases(database: Database) -> None:
 def test_what_killed_workers_had_not_written_is_sent_and_only_what_they_had_is_uncertain(
     database_url: str, tmp_path: Path
 ) -> None:
-    parts = Parts(slow)
+    gate = Gate()
+    parts = Parts(gate)
     timeout = str(TIMEOUT_SECONDS)
     with (
         receiving(parts) as receiver,
@@ -51,17 +66,14 @@ def test_what_killed_workers_had_not_written_is_sent_and_only_what_they_had_is_u
         ids = queue_messages(service.database, service.workspace, gateway, FLOOD)
         with service.database.reading() as tx:
             names = {key: uuid for key, uuid in tx.execute(select(message.c.id, message.c.uuid))}
-        uncertain: set[int] = set()
 
-        def wait_for(count: int) -> None:
-            wait_until(lambda: parts.counts.total() >= count, "messages")
-
-        for kill in range(1, KILLS + 1):
-            wait_for(FLOOD * kill // (KILLS + 2))
-            service.kill("worker")
-            uncertain |= parts_under_way(service.database)
-            end_leases(service.database)
-            service.start("worker")
+        wait_until(lambda: gate.asked > ANSWERED, "requests that are not answered")
+        service.kill("worker")
+        uncertain = parts_under_way(service.database)
+        assert uncertain
+        gate.opened.set()
+        end_leases(service.database)
+        service.start("worker")
         wait_until(
             lambda: {status for status, _ in states_of(service.database, ids)} == {"wired"},
             "all messages to be wired",
@@ -73,7 +85,7 @@ def test_what_killed_workers_had_not_written_is_sent_and_only_what_they_had_is_u
         marked = {each for each, (_, reason) in states.items() if reason == "uncertain"}
         assert parts.doubled == []
         assert unsent <= marked == uncertain
-        assert len(marked) <= KILLS * MOST_SLOTS
+        assert len(marked) <= MOST_SLOTS
         before = parts.counts.copy()
 
         resend(service, [names[each] for each in sorted(marked)])
@@ -100,11 +112,6 @@ def resend(service: RunningService, uuids: list[str]) -> None:
         assert process.wait(PATIENCE_SECONDS) == 0, (service.folder / "resend.log").read_text()
 
 
-def slow(_request: Received) -> Reply:
-    threading.Event().wait(0.02)
-    return Reply(200)
-
-
 def test_killed_workers_leave_no_part_out_and_send_none_twice(database_url: str, tmp_path: Path) -> None:
     answers = threading.Event()
 
@@ -121,19 +128,15 @@ def test_killed_workers_leave_no_part_out_and_send_none_twice(database_url: str,
         service.start("worker two")
         gateway = add_gateway(service.database, service.workspace, receiver.url)
         ids = queue_messages(service.database, service.workspace, gateway, MESSAGES, THREE_PARTS)
-        for part in range(2):
-            # Killed when every part that counts as begun has reached the gateway, which answers none of them.
-            wait_until(
-                partial(lambda count: parts.counts.total() == count, MESSAGES * (part + 1)),
-                "the next part of each message",
-            )
-            assert len(parts_under_way(service.database)) == MESSAGES
-            for name in ("worker", "worker two"):
-                service.kill(name)
-            end_leases(service.database)
-            for name in ("worker", "worker two"):
-                service.start(name)
-        wait_until(lambda: parts.counts.total() >= MESSAGES * 3, "the last parts")
+        # Killed when every part that counts as begun has reached the gateway, which answers none of them.
+        wait_until(lambda: parts.counts.total() == MESSAGES, "the first part of each message")
+        assert len(parts_under_way(service.database)) == MESSAGES
+        for name in ("worker", "worker two"):
+            service.kill(name)
+        end_leases(service.database)
+        for name in ("worker", "worker two"):
+            service.start(name)
+        wait_until(lambda: parts.counts.total() == MESSAGES * 2, "the second parts")
         answers.set()
         wait_until(
             lambda: set(states_of(service.database, ids)) == {("wired", "uncertain")}, "all messages to be wired"

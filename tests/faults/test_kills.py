@@ -24,11 +24,11 @@ from testbed.patience import PATIENCE_SECONDS
 from testbed.running import Receiver, RunningService, forked_service, wait_until
 from tests.thinned import EVERY_CASE
 
-PHONES, SMS_PER_PHONE, ANSWERS_PER_PHONE = (10, 30, 8) if EVERY_CASE else (6, 20, 8)
+PHONES, SMS_PER_PHONE, ANSWERS_PER_PHONE = (10, 30, 8) if EVERY_CASE else (4, 8, 4)
 """`python -m bench.faults` kills more often, amid more."""
 TEXTS, ANSWERS = PHONES * SMS_PER_PHONE, PHONES * ANSWERS_PER_PHONE
 EVENTS = TEXTS + 2 * ANSWERS
-BURST = 10
+BURST = 4
 SHORT_LEASES = "5"
 """What a killed worker had under way is free again after twice the time limit of a call."""
 

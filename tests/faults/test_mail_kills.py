@@ -25,7 +25,7 @@ from testbed.running import RunningService, forked_service, wait_until
 from testbed.smpp_kills import end_leases
 from tests.worker.flows.mail_receivers import receiving_mail
 
-MAILS, KILLED_AT = 12, (2, 3, 9)
+MAILS, KILLED_AT = 6, (2, 3)
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
