@@ -9,7 +9,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -29,9 +29,11 @@ class House:
         self.root = root
         self.texts = {name: (root / name).read_text(encoding="utf-8") for name in names.stdout.split()}
         self.product = {name: text for name, text in self.texts.items() if name.split("/")[0] in PRODUCT}
-        self._trees = {name: ast.parse(text) for name, text in self.product.items()}
-        self._nodes = [node for tree in self._trees.values() for node in ast.walk(tree)]
         self._modules = {name[:-3].replace("/", ".").removesuffix(".__init__"): name for name in self.product}
+
+    @cached_property
+    def _trees(self) -> dict[str, ast.Module]:
+        return {name: ast.parse(text) for name, text in self.product.items()}
 
     def within(self, folder: str) -> dict[str, str]:
         return {name: text for name, text in self.texts.items() if name.startswith(f"{folder}/")}
@@ -58,11 +60,9 @@ class House:
 
     def functions_over(self, lines: int) -> list[str]:
         """Each with its file."""
-        kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-        found = (
-            (name, node) for name, tree in self._trees.items() for node in ast.walk(tree) if isinstance(node, kinds)
-        )
-        return [f"{name}: {node.name}" for name, node in found if (node.end_lineno or 0) - node.lineno >= lines]
+        long = (name for name, text in self.product.items() if text.count("\n") >= lines)
+        found = ((name, each) for name in long for each in _functions(ast.parse(self.product[name]).body))
+        return [f"{name}: {each.name}" for name, each in found if (each.end_lineno or 0) - each.lineno >= lines]
 
     def places_that_change(self, table: str) -> int:
         texts = (text for name, text in self.product.items() if not name.startswith(HISTORY))
@@ -97,6 +97,14 @@ def _defined(tree: ast.Module) -> Iterator[str]:
             yield node.attr
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
+
+
+def _functions(body: Sequence[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for each in body:
+        if isinstance(each, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield each
+        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+            yield from _functions(getattr(each, part, ()))
 
 
 def _loaded(body: Sequence[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:

@@ -9,10 +9,15 @@ from tests.documentation import ROOT
 from tools.docs_site import build_site
 
 
-def test_pages_are_found_by_their_words_without_a_network(visitor: BrowserContext, tmp_path: Path) -> None:
+def test_docs_become_a_site_and_are_found_by_their_words_without_a_network(
+    visitor: BrowserContext, tmp_path: Path
+) -> None:
     shutil.copytree(ROOT / "docs", tmp_path / "docs")
     shutil.copy(ROOT / "mkdocs.yml", tmp_path)
-    build_site(tmp_path, tmp_path / "site")
+    built = tmp_path / "site"
+    build_site(tmp_path, built)
+    names = {path.stem for path in (tmp_path / "docs").rglob("*.md") if path.name != "README.md"}
+    assert {path.stem for path in built.rglob("*.html")} == {*names, "404"}
     asked: list[str] = []
 
     def refuse(route: Route) -> None:
@@ -22,7 +27,7 @@ def test_pages_are_found_by_their_words_without_a_network(visitor: BrowserContex
     visitor.route("http*://**", refuse)
     page = visitor.new_page()
     page.set_default_timeout(20_000)
-    page.goto((tmp_path / "site" / "index.html").as_uri())
+    page.goto((built / "index.html").as_uri())
     page.keyboard.press("/")
     page.locator("input[aria-label=Search]").press_sequentially("bucket")
     page.locator("a[role=option][href$='#files-in-a-bucket']").first.click()
