@@ -30,10 +30,29 @@ SOURCE = (
 )
 FILES = ("pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "NOTICE")
 
+DECLARED = ("3.11", "3.12", "3.13", "3.14")
+HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
 
-def run_uv(*arguments: str) -> None:
+
+def find_interpreters() -> dict[str, str]:
+    """Those of the declared versions that this machine has, besides the one that runs the tests."""
+    root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    found = {}
+    for version in DECLARED:
+        places = sorted(root.glob(f"{version}.*/bin/python"))
+        path = str(places[-1]) if places else shutil.which(f"python{version}")
+        if version != HERE and path and subprocess.run([path, "--version"], capture_output=True).returncode == 0:
+            found[version] = path
+    return found
+
+
+INTERPRETERS = find_interpreters()
+NEWEST = max(INTERPRETERS, key=lambda each: int(each.split(".")[1]), default=HERE)
+
+
+def run_uv(*arguments: str, **settings: str) -> None:
     """It trusts the authorities that this machine trusts, as pip does."""
-    environment = {**os.environ, "UV_SYSTEM_CERTS": "1"}
+    environment = {**os.environ, "UV_SYSTEM_CERTS": "1", **settings}
     subprocess.run([find_uv_bin(), *arguments], env=environment, check=True, timeout=PATIENCE_SECONDS)
 
 
@@ -78,13 +97,21 @@ def _build(folder: Path) -> None:
 
 @pytest.fixture(scope="session")
 def program(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the commands of an environment that holds the wheel and what it needs."""
+    """The folder of the commands of an environment of the newest interpreter that holds the wheel and what it needs."""
     with made_once(tmp_path_factory, "installed") as (folder, is_mine):
-        commands = folder / "venv" / "bin"
-        if is_mine:
-            run_uv("venv", "--quiet", "--python", sys.executable, str(folder / "venv"))
-            run_uv("pip", "install", "--quiet", "--python", str(commands / "python"), f"{built.wheel}[traces,s3]")
-    return commands
+        return install_tool(f"{built.wheel}[traces,s3]", NEWEST, folder) if is_mine else commands_in(folder)
+
+
+def install_tool(wheel: str, version: str, folder: Path) -> Path:
+    """Install it as docs/deploying.md has it, for this version of the interpreter: the folder of its commands."""
+    places = {"UV_TOOL_DIR": str(folder / "tools"), "UV_TOOL_BIN_DIR": str(folder / "bin")}
+    run_uv("tool", "install", "--quiet", "--python", INTERPRETERS.get(version, sys.executable), wheel, **places)
+    assert (folder / "bin" / "relayboard").exists()
+    return commands_in(folder)
+
+
+def commands_in(folder: Path) -> Path:
+    return folder / "tools" / "relayboard" / "bin"
 
 
 def bare_environment(commands: Path, **settings: str) -> dict[str, str]:

@@ -1,12 +1,9 @@
 """What the image, compose.yaml and the documents run is run here, from a wheel in an environment of its own."""
 
 import json
-import os
 import re
-import shutil
 import signal
 import subprocess
-import sys
 import tarfile
 import time
 import tomllib
@@ -22,28 +19,11 @@ from relayboard.processes import listen
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
 from tests.console_script import Started, started
-from tests.deploy.conftest import Built, bare_environment, run_uv
+from tests.deploy.conftest import DECLARED, HERE, INTERPRETERS, NEWEST, Built, bare_environment, install_tool
 from tests.deploy.files import DEPLOY, ROOT, STATE, read_compose, read_image
 from tests.thinned import EVERY_CASE
 
-DECLARED = ("3.11", "3.12", "3.13", "3.14")
-HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
-
-
-def find_interpreters() -> dict[str, str]:
-    """Those of the declared versions that this machine has, besides the one that runs the tests."""
-    root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    found = {}
-    for version in DECLARED:
-        places = sorted(root.glob(f"{version}.*/bin/python"))
-        path = str(places[-1]) if places else shutil.which(f"python{version}")
-        if version != HERE and path and subprocess.run([path, "--version"], capture_output=True).returncode == 0:
-            found[version] = path
-    return found
-
-
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-INTERPRETERS = find_interpreters()
 
 
 def free_port() -> str:
@@ -139,36 +119,20 @@ def heartbeats(url: str) -> list[object]:
         database.close()
 
 
-NEWEST = max(INTERPRETERS, key=lambda each: int(each.split(".")[1]), default=HERE)
-
-
 @pytest.mark.parametrize("version", INTERPRETERS or [HERE] if EVERY_CASE else [NEWEST])
 def test_a_tool_that_keeps_programs_apart_installs_it_on_each_interpreter_that_is_declared(
-    built: Built, version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    built: Built, program: Path, version: str, tmp_path: Path
 ) -> None:
-    """`uv tool install` as docs/deploying.md has it; the newest interpreter serves the API, too. Unless every case is
-    wanted it is the only one: the oldest one runs the tests."""
-    monkeypatch.setenv("UV_TOOL_DIR", str(tmp_path / "tools"))
-    monkeypatch.setenv("UV_TOOL_BIN_DIR", str(tmp_path / "bin"))
-    run_uv("tool", "install", "--quiet", "--python", INTERPRETERS.get(version, sys.executable), str(built.wheel))
-    command = [str(tmp_path / "bin" / "relayboard")]
-    environment = bare_environment(tmp_path / "bin", **image_settings(tmp_path))
-    migrated = subprocess.run([*command, "migrate"], env=environment, capture_output=True, text=True)
-    (python,) = (tmp_path / "tools").glob("relayboard/lib/python3.*")
+    """The other tests run the newest one, which is the only one unless every case is wanted: the oldest runs all tests
+    but these.
+    """
+    commands = program if version == NEWEST else install_tool(str(built.wheel), version, tmp_path)
+    environment = bare_environment(commands, **image_settings(tmp_path))
+    migrated = subprocess.run(["relayboard", "migrate"], env=environment, capture_output=True, text=True)
+    (python,) = commands.parent.glob("lib/python3.*")
 
     assert json.loads(migrated.stdout)["revision"]
     assert python.name == f"python{version}"
-    if version == NEWEST:
-        serve_once(command, environment, tmp_path)
-
-
-def serve_once(command: list[str], environment: dict[str, str], folder: Path) -> None:
-    image, ports = read_image(), {"8080": free_port()}
-    words = [*elsewhere(image.command, ports), "--no-worker"]
-    with started(*words, folder=folder, environment=environment, command=command) as running:
-        health = [sys.executable, *elsewhere(image.health, ports)[1:]]
-        wait_until_healthy(health, environment)
-        stop_in_time(running, 45)
 
 
 def test_versions_of_the_interpreter_are_declared_one_by_one() -> None:
