@@ -86,6 +86,7 @@ def test_going_through_conversations_by_keys_says_whose_is_open(somebody: Browse
         page.keyboard.press("j")
         expect(rows.nth(place)).to_have_attribute("aria-current", "true")
         expect(rows.nth(place)).to_be_focused()
+    expect(page.get_by_label("Write an answer")).to_be_visible()
     page.keyboard.press("r")
     expect(page.get_by_label("Write an answer")).to_be_focused()
 
