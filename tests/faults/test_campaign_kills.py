@@ -1,4 +1,4 @@
-"""Campaign events reach every contact once, even if the worker that schedules and fires them is killed repeatedly."""
+"""Campaign events reach every contact once, even if the worker that schedules and fires them is killed."""
 
 import random
 import threading
@@ -20,7 +20,7 @@ from tests.campaign_rows import make_campaign, make_event, make_group
 from tests.factories import make_contacts, make_field
 from tests.thinned import EVERY_CASE
 
-CONTACTS, EVENTS, KILLS = (1_500, 3, 4) if EVERY_CASE else (1_000, 2, 2)
+CONTACTS, EVENTS, KILLS = (1_500, 3, 4) if EVERY_CASE else (1_000, 2, 1)
 LONGEST_PAUSE_SECONDS = 0.2
 
 
@@ -94,6 +94,6 @@ def test_nobody_is_left_out_and_nobody_gets_two_though_the_worker_is_killed(serv
     with database.reading() as tx:
         made = Counter(tx.execute(select(message.c.contact_id)).scalars())
         texts = tx.execute(select(func.count(message.c.text.distinct()))).scalar_one()
-    assert kills >= KILLS - 1
+    assert kills >= max(1, KILLS - 1)
     assert made == Counter(dict.fromkeys(ids, EVENTS))
     assert texts == CONTACTS * EVENTS
