@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import insert, select
 
-from persistence.campaigns.firing import EventForm, create_campaign_event
+from persistence.campaigns.events import EventForm, create_campaign_event
 from persistence.campaigns.records import create_campaign, find_any_group
 from persistence.database import Database
 from persistence.groups.groups import create_group

@@ -4,7 +4,7 @@ from typing import Any
 
 from handlers.answers import Answer, NumberedListAnswer, created_record, no_content
 from handlers.request import Request
-from persistence.campaigns import firing as events
+from persistence.campaigns import events
 from persistence.lists import ListQuery
 
 list_events = NumberedListAnswer(events.EVENTS_V1)

@@ -13,7 +13,7 @@ from handlers.request import Request
 from persistence.campaigns import records as campaign_events
 from persistence.campaigns import records as campaign_writes
 from persistence.campaigns import records as campaigns
-from persistence.campaigns.firing import change_from_form, create_from_form, delete_campaign_events, require_event
+from persistence.campaigns.events import change_from_form, create_from_form, delete_campaign_events, require_event
 from persistence.campaigns.schedules import read_campaign_figures as read_figures
 from persistence.errors import InvalidInput, RecordMissing
 

@@ -26,7 +26,7 @@ from flows.definition.exports import (
 )
 from flows.definition.references import find_references
 from flows.languages import is_language
-from persistence.campaigns.firing import (
+from persistence.campaigns.events import (
     DATE_TYPE,
     UNIT_LETTERS,
     UNITS,

@@ -11,7 +11,7 @@ from sqlalchemy import select, update
 
 from persistence.campaigns import firing as campaign_firing
 from persistence.campaigns import schedules
-from persistence.campaigns.firing import delete_campaign_events
+from persistence.campaigns.events import delete_campaign_events
 from persistence.campaigns.records import archive_campaign
 from persistence.contacts.writes import ContactChange, change_contact, create_contact
 from persistence.database import Database, Transaction

@@ -54,7 +54,7 @@ def flows(_api: Api) -> Callable[[int], Made]:
     ("prepare", "limit"),
     [
         (campaigns, "persistence.campaigns.records.CAMPAIGNS_PER_WORKSPACE"),
-        (campaign_events, "persistence.campaigns.firing.EVENTS_PER_CAMPAIGN"),
+        (campaign_events, "persistence.campaigns.events.EVENTS_PER_CAMPAIGN"),
         (resthook_subscribers, "persistence.resthooks.SUBSCRIBERS_PER_WORKSPACE"),
         (triggers, "persistence.triggers.records.TRIGGERS_PER_WORKSPACE"),
         (flows, "persistence.definitions.editing.FLOWS_PER_WORKSPACE"),

@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import select
 
 from flows.urns import Urn
+from persistence.campaigns.events import delete_campaign_events
 from persistence.campaigns.fires import BATCH, run_next_pass
-from persistence.campaigns.firing import delete_campaign_events
 from persistence.campaigns.records import archive_campaign
 from persistence.channels.channels import Source
 from persistence.channels.gateway_reports import Gateway, stop_contact
