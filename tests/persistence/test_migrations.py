@@ -70,10 +70,9 @@ def _is_compared(item: object, name: str | None, kind: str, *_rest: object) -> b
     return kind != "foreign_key_constraint" and name not in PART_INDEX_NAMES and not is_computed(item)
 
 
-def test_rows_of_workspaces_have_the_workspace_in_all_keys_of_a_server(empty_database: Database) -> None:
-    upgrade(empty_database.engine)
-    found = inspect(empty_database.engine)
-    spread = {OWNER} if not empty_database.sqlite else set()
+def test_rows_of_workspaces_have_the_workspace_in_all_keys_of_a_server(migrated_database: Database) -> None:
+    found = inspect(migrated_database.engine)
+    spread = {OWNER} if not migrated_database.sqlite else set()
 
     for table in metadata.sorted_tables:
         is_owned = OWNER in table.c and table.name not in SHARED
@@ -112,35 +111,33 @@ def test_tables_are_made_in_the_schema_that_the_url_names(postgres_url: str) -> 
     assert counts == {"ours": len(metadata.tables) + 1}  # and that of the revision
 
 
-def test_upgrading_twice_changes_nothing(empty_database: Database) -> None:
-    upgrade(empty_database.engine)
-    first = current_revision(empty_database.engine)
+def test_upgrading_twice_changes_nothing(migrated_database: Database) -> None:
+    first = current_revision(migrated_database.engine)
 
-    upgrade(empty_database.engine)
+    upgrade(migrated_database.engine)
 
-    assert current_revision(empty_database.engine) == first
-
-
-def test_downgrading_to_the_beginning_leaves_no_table(empty_database: Database) -> None:
-    upgrade(empty_database.engine)
-
-    downgrade(empty_database.engine)
-
-    assert set(inspect(empty_database.engine).get_table_names()) <= {"alembic_version"}
+    assert current_revision(migrated_database.engine) == first
 
 
-def test_an_import_that_is_being_taken_back_ends_on_the_way_to_a_version_that_cannot(empty_database: Database) -> None:
-    upgrade(empty_database.engine)
+def test_downgrading_to_the_beginning_leaves_no_table(migrated_database: Database) -> None:
+    downgrade(migrated_database.engine)
+
+    assert set(inspect(migrated_database.engine).get_table_names()) <= {"alembic_version"}
+
+
+def test_an_import_that_is_being_taken_back_ends_on_the_way_to_a_version_that_cannot(
+    migrated_database: Database,
+) -> None:
     rows = contact_import.c
-    with empty_database.writing() as tx:
+    with migrated_database.writing() as tx:
         owner = create_workspace(tx, "Clinic").id
         job = {"workspace_id": owner, "filename": "people.csv", "columns": [], "created_on": tx.now}
         tx.insert(contact_import, **job, status=RUNNING, taken_back_on=tx.now, leased_until=tx.now)
         tx.insert(contact_import, **job, status=PENDING)
 
-    downgrade(empty_database.engine, "0014")
+    downgrade(migrated_database.engine, "0014")
 
-    with empty_database.reading() as tx:
+    with migrated_database.reading() as tx:
         found = tx.execute(select(rows.status, rows.leased_until, rows.finished_on.is_(None)).order_by(rows.id)).all()
     assert [tuple(row) for row in found] == [(FAILED, None, False), (PENDING, None, True)]
 
@@ -152,7 +149,7 @@ def test_revisions_are_known_by_their_files_in_the_order_in_which_alembic_finds_
 
 
 def test_a_revision_is_written_from_the_tables_as_it_runs(
-    empty_database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    migrated_database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project = FOLDER.parents[1]
     folder = tmp_path / FOLDER.relative_to(project)
@@ -184,10 +181,10 @@ def test_a_revision_is_written_from_the_tables_as_it_runs(
     file = str(folder / "versions" / "9999_add_reminders.py")
     for step in (["check"], ["format", "--check"]):
         subprocess.run([sys.executable, "-m", "ruff", *step, file], check=True)
-    upgrade(empty_database.engine)
-    assert _differences(empty_database, planned) == []
-    downgrade(empty_database.engine, newest)
-    assert _differences(empty_database, metadata) == []
+    upgrade(migrated_database.engine)
+    assert _differences(migrated_database, planned) == []
+    downgrade(migrated_database.engine, newest)
+    assert _differences(migrated_database, metadata) == []
 
 
 def test_a_schema_that_is_too_old_is_told_from_none(empty_database: Database) -> None:

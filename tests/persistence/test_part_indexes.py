@@ -29,6 +29,7 @@ CROWD = 10_000
 NAME_INDEX, URN_INDEX = "ix_contact_name_parts", "ix_contact_urn_parts"
 SCOPE = SearchScope(ListResolver.of([], [], []), Environment())
 on_postgresql = pytest.mark.parametrize("empty_database", ["postgresql"], indirect=True)
+migrated_on_postgresql = pytest.mark.parametrize("migrated_database", ["postgresql"], indirect=True)
 crowd_on_postgresql = pytest.mark.parametrize("crowd", ["postgresql"], indirect=True)
 
 
@@ -134,19 +135,18 @@ WITHOUT_SPACES = {
 }
 
 
-@on_postgresql
-def test_a_part_of_a_name_without_spaces_is_found_by_the_index(empty_database: Database) -> None:
-    upgrade(empty_database.engine)
-    crowd = add_crowd(empty_database)
-    tidy_up(empty_database)
-    with empty_database.writing() as tx:
+@migrated_on_postgresql
+def test_a_part_of_a_name_without_spaces_is_found_by_the_index(migrated_database: Database) -> None:
+    crowd = add_crowd(migrated_database)
+    tidy_up(migrated_database)
+    with migrated_database.writing() as tx:
         mine = select(contact.c.id).where(contact.c.workspace_id == crowd.id).limit(len(WITHOUT_SPACES))
         for one, name in zip(tx.execute(mine).scalars().all(), WITHOUT_SPACES, strict=True):
             tx.execute(update(contact).where(contact.c.id == one).values(name=name))
     for name, parts in WITHOUT_SPACES.items():
         for part in parts:
-            assert NAME_INDEX in explain(empty_database, crowd, f"name ~ {part}"), part
-            assert search(empty_database, crowd, f"name ~ {part}") == [name]
+            assert NAME_INDEX in explain(migrated_database, crowd, f"name ~ {part}"), part
+            assert search(migrated_database, crowd, f"name ~ {part}") == [name]
 
 
 @crowd_on_postgresql
@@ -177,24 +177,21 @@ def test_characters_of_patterns_are_characters_and_case_is_none(crowd: Crowd, qu
     assert len(search(crowd.database, crowd.workspace, query)) == count
 
 
-@on_postgresql
-def test_numbers_of_other_workspaces_are_not_read(empty_database: Database) -> None:
-    upgrade(empty_database.engine)
-    add_crowd(empty_database)
-    small = add_crowd(empty_database, CROWD // 2)
-    tidy_up(empty_database)
+@migrated_on_postgresql
+def test_numbers_of_other_workspaces_are_not_read(migrated_database: Database) -> None:
+    add_crowd(migrated_database)
+    small = add_crowd(migrated_database, CROWD // 2)
+    tidy_up(migrated_database)
 
-    plan = explain(empty_database, small, 'tel ~ "9-9"')
+    plan = explain(migrated_database, small, 'tel ~ "9-9"')
 
     assert "Seq Scan on contact_urn" not in plan
 
 
-def test_a_database_with_the_index_or_without_need_not_be_told_about_it(empty_database: Database) -> None:
-    upgrade(empty_database.engine)
-
-    assert finds_parts(empty_database)
-    assert PART_INDEX_NAMES & index_names(empty_database.engine) == (
-        set() if empty_database.sqlite else {NAME_INDEX, URN_INDEX}
+def test_a_database_with_the_index_or_without_need_not_be_told_about_it(migrated_database: Database) -> None:
+    assert finds_parts(migrated_database)
+    assert PART_INDEX_NAMES & index_names(migrated_database.engine) == (
+        set() if migrated_database.sqlite else {NAME_INDEX, URN_INDEX}
     )
 
 
@@ -211,10 +208,9 @@ def test_partitions_of_contacts_have_it_each(empty_database: Database) -> None:
     assert finds_parts(empty_database)
 
 
-@on_postgresql
-def test_an_index_that_was_left_half_made_or_folds_case_otherwise_is_made_anew(empty_database: Database) -> None:
-    upgrade(empty_database.engine)
-    with empty_database.engine.connect() as connection:
+@migrated_on_postgresql
+def test_an_index_that_was_left_half_made_or_folds_case_otherwise_is_made_anew(migrated_database: Database) -> None:
+    with migrated_database.engine.connect() as connection:
         version = connection.dialect.server_version_info or ()
     other = "lower(name)" if version >= (17,) else 'lower(name COLLATE "C")'
     for damage in (
@@ -222,14 +218,14 @@ def test_an_index_that_was_left_half_made_or_folds_case_otherwise_is_made_anew(e
         [f"UPDATE pg_index SET indisvalid = false WHERE indexrelid = '{NAME_INDEX}'::regclass"],
         [f"DROP INDEX {NAME_INDEX}", f"CREATE INDEX {NAME_INDEX} ON contact USING gin ({other} gin_trgm_ops)"],
     ):
-        with empty_database.engine.begin() as connection:
+        with migrated_database.engine.begin() as connection:
             for statement in damage:
                 connection.execute(text(statement))
-        assert not finds_parts(empty_database)
+        assert not finds_parts(migrated_database)
 
-        upgrade(empty_database.engine)
+        upgrade(migrated_database.engine)
 
-        assert finds_parts(empty_database)
+        assert finds_parts(migrated_database)
 
 
 @pytest.fixture
@@ -292,26 +288,24 @@ DAMAGES = {
 
 
 def test_an_index_of_words_that_is_lost_or_of_another_form_is_made_of_the_messages_there_are(
-    empty_database: Database,
+    migrated_database: Database,
 ) -> None:
-    upgrade(empty_database.engine)
-    workspace = add_texts(empty_database, "first text", "second text")
-    for damage in DAMAGES[empty_database.engine.dialect.name]:
-        with empty_database.engine.begin() as connection:
+    workspace = add_texts(migrated_database, "first text", "second text")
+    for damage in DAMAGES[migrated_database.engine.dialect.name]:
+        with migrated_database.engine.begin() as connection:
             for statement in damage:
                 connection.execute(text(statement))
 
-        upgrade(empty_database.engine)
+        upgrade(migrated_database.engine)
 
-        assert find_texts(empty_database, workspace, "text") == 2
+        assert find_texts(migrated_database, workspace, "text") == 2
 
 
-@on_postgresql
-def test_words_that_few_messages_have_are_found_by_the_index(empty_database: Database) -> None:
-    upgrade(empty_database.engine)
+@migrated_on_postgresql
+def test_words_that_few_messages_have_are_found_by_the_index(migrated_database: Database) -> None:
     texts = [f"text {number}{' sometimes' * (number % 15 == 0)}" for number in range(3_000)]
-    workspace = add_texts(empty_database, *texts)
-    with empty_database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+    workspace = add_texts(migrated_database, *texts)
+    with migrated_database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.execute(text("VACUUM ANALYZE message"))
     plans = list[str]()
 
@@ -320,20 +314,18 @@ def test_words_that_few_messages_have_are_found_by_the_index(empty_database: Dat
             with connection.engine.connect() as other:
                 plans.extend(str(row[0]) for row in other.exec_driver_sql(f"EXPLAIN {statement}", values))
 
-    event.listen(empty_database.engine, "before_cursor_execute", explain_it)
+    event.listen(migrated_database.engine, "before_cursor_execute", explain_it)
     for word, number in (("1234", 1), ("sometimes", 10), ("text", 10)):
         plans.clear()
-        assert find_texts(empty_database, workspace, word) == number
+        assert find_texts(migrated_database, workspace, word) == number
         assert ("ix_message_words" in "\n".join(plans)) is (word != "text"), word
-    event.remove(empty_database.engine, "before_cursor_execute", explain_it)
+    event.remove(migrated_database.engine, "before_cursor_execute", explain_it)
 
 
-@pytest.mark.parametrize("empty_database", ["sqlite"], indirect=True)
-def test_a_downgrade_leaves_no_trigger_that_the_program_before_cannot_run(empty_database: Database) -> None:
-    upgrade(empty_database.engine)
+@pytest.mark.parametrize("migrated_database", ["sqlite"], indirect=True)
+def test_a_downgrade_leaves_no_trigger_that_the_program_before_cannot_run(migrated_database: Database) -> None:
+    downgrade(migrated_database.engine, list_revisions()[-2])
 
-    downgrade(empty_database.engine, list_revisions()[-2])
-
-    with empty_database.engine.connect() as connection:
+    with migrated_database.engine.connect() as connection:
         names = connection.exec_driver_sql("SELECT name FROM sqlite_master").scalars().all()
     assert [name for name in names if name.startswith("message_words")] == []
