@@ -14,12 +14,19 @@ TAKING_TURNS = (
     "tests/acceptance/",
     "tests/contract/test_examples.py",
     "tests/contract/test_sentences.py",
+    "tests/faults/test_poisoned_jobs.py",
     "tests/handlers/",
+    "tests/persistence/broadcasts/test_personal_texts.py",
+    "tests/persistence/contact_imports/test_workbooks.py",
     "tests/relayboard/commands/",
     "tests/relayboard/every_command/",
+    "tests/relayboard/test_cli.py",
+    "tests/worker/channels/",
+    "tests/worker/flows/services/",
+    "tests/worker/flows/test_started_runs.py",
 )
-"""How the ids of tests begin whose cases are about what people send and are told. Each such rule holds on both
-databases, and each of its cases on one of them."""
+"""How the ids of tests begin whose cases are about what people and other servers send and are told. Each such rule
+holds on both databases, and each of its cases on one of them."""
 ASKING_DATABASES = (
     "tests/handlers/pairs/",
     "tests/handlers/relay/test_busy_sync.py",
