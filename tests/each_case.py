@@ -40,7 +40,7 @@ def gather(collector: Any, name: str, obj: Any) -> Any:
         return None
     asked = (*collector.config.args, collector.config.getoption("keyword"))
     marks = list(getattr(obj, "pytestmark", []))
-    tables = [mark for mark in marks if mark.name == "parametrize"]
+    tables = [mark for mark in marks if mark.name == "parametrize" and not mark.kwargs.get("indirect")]
     names = {mark.name for mark in marks}
     if not tables or APART in names or any("[" in argument for argument in asked) or asked[-1]:
         return None

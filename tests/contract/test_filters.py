@@ -105,6 +105,7 @@ def shelf(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield Shelf(service.api(workspace), filled)
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("operation", BOUNDED, ids=str)
 def test_a_list_is_in_the_order_of_its_time_whose_bounds_include_their_moment(
     shelf: Shelf, operation: Operation
@@ -120,6 +121,7 @@ def test_a_list_is_in_the_order_of_its_time_whose_bounds_include_their_moment(
     assert shelf.results(operation, before=middle, after=middle) == [each for each in whole if each[name] == middle]
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("operation", "name", "form"), REFERENCES, ids=lambda part: part.word if isinstance(part, Form) else str(part)
 )
@@ -134,6 +136,7 @@ def test_a_reference_finds_the_records_that_bear_it_and_no_others(
     assert shelf.results(operation, **{name: form.unknown}) == []
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("shelf", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(("operation", "name"), STRICT, ids=str)
 def test_what_is_no_value_of_a_parameter_is_refused(shelf: Shelf, operation: Operation, name: str) -> None:
@@ -142,6 +145,7 @@ def test_what_is_no_value_of_a_parameter_is_refused(shelf: Shelf, operation: Ope
     assert (response.status_code, name in response.json()["detail"]) == (400, True)
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("shelf", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("operation", [one for one in token_operations() if one.method == "delete"], ids=str)
 def test_a_deletion_names_what_it_deletes(shelf: Shelf, operation: Operation) -> None:

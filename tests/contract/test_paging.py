@@ -63,6 +63,7 @@ def identity(record: dict[str, Any]) -> str:
     return str(record.get("resthook")) + str(record.get("created_on"))
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("operation", [one for one in LISTS if one.path != "/resthook_events.json"], ids=str)
 def test_every_record_of_one_moment_is_found_once(crowd: Api, operation: Operation) -> None:
     pages = list(walk(crowd, operation))
@@ -75,6 +76,7 @@ def test_every_record_of_one_moment_is_found_once(crowd: Api, operation: Operati
     assert crowd.follow(crowd.follow(first["next"]).json()["previous"]).json()["results"] == first["results"]
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("operation", LISTS, ids=str)
 def test_pages_have_the_size_that_is_asked_for_and_cursors_are_good_for_any(crowd: Api, operation: Operation) -> None:
     path = f"/api/v2{operation.path}"
@@ -89,6 +91,7 @@ def test_pages_have_the_size_that_is_asked_for_and_cursors_are_good_for_any(crow
     assert crowd.get(path, count="true", page_size=1).json()["count"] == {"value": len(whole), "is_exact": True}
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("operation", LISTS, ids=str)
 def test_of_each_record_a_client_gets_the_members_that_it_names(crowd: Api, operation: Operation) -> None:
     path = f"/api/v2{operation.path}"
@@ -102,6 +105,7 @@ def test_of_each_record_a_client_gets_the_members_that_it_names(crowd: Api, oper
     assert (refused.status_code, "there is no nonsense, other;" in refused.json()["detail"]) == (400, True)
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("operation", NUMBERED, ids=str)
 def test_numbered_pages_hold_every_record_once_and_say_how_many_there_are(crowd: Api, operation: Operation) -> None:
     path = f"/api/v1{operation.path}"
@@ -116,6 +120,7 @@ def test_numbered_pages_hold_every_record_once_and_say_how_many_there_are(crowd:
     assert crowd.get(path, page=last + 1).status_code == 404
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("operation", REVERSIBLE, ids=str)
 def test_a_reversed_list_is_the_list_from_its_other_end(crowd: Api, operation: Operation) -> None:
     forward = [one for page in walk(crowd, operation) for one in page]

@@ -87,6 +87,7 @@ def people(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         yield {role: api.as_role(role) for role in ROLES}
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("operation", [one for one in token_operations() if one.body.get("x-roles")], ids=str)
 def test_exactly_the_roles_of_the_specification_may_use_an_operation(
     people: dict[str, Api], operation: Operation
