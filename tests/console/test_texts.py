@@ -3,6 +3,7 @@
 import json
 import posixpath
 import re
+from functools import cache
 
 import pytest
 import yaml
@@ -10,6 +11,7 @@ import yaml
 from channels.presets import list_presets, read_preset
 from channels.types import GATEWAYS, TYPES
 from handlers.asgi.console import FOLDER, contents
+from openapi.bundle import YAML_LOADER
 from tests.handlers.asgi.test_console import COMMENT, IMPORT
 
 MESSAGES = FOLDER / "messages"
@@ -52,11 +54,13 @@ WORDS = {
 """Families of texts for words of the contract, with the file and the schema that lists the words."""
 
 
+@cache
 def texts_of(folder: str, language: str) -> dict[str, str]:
     content: dict[str, str] = json.loads((FOLDERS[folder] / f"{language}.json").read_text(encoding="utf-8"))
     return content
 
 
+@cache
 def texts(language: str) -> dict[str, str]:
     """Of all pages, but for what is said of the settings of channels, which is tested with what declares them."""
     everything = {key: text for folder in FOLDERS for key, text in texts_of(folder, language).items()}
@@ -67,12 +71,17 @@ def sources() -> str:
     return "\n".join(path.read_text() for path in FOLDER.rglob("*.js") if "vendor" not in path.parts)
 
 
+@cache
+def imports_of(name: str) -> list[str]:
+    targets = IMPORT.findall(COMMENT.sub("", contents()[name].decode()))
+    return [posixpath.normpath(posixpath.join(posixpath.dirname(name), target)) for target in targets]
+
+
 def loaded_by(first: str) -> str:
     """This module with all that it loads, at once or later, but for other pages."""
     found = [first]
     for name in found:
-        for target in IMPORT.findall(COMMENT.sub("", contents()[name].decode())):
-            module = posixpath.normpath(posixpath.join(posixpath.dirname(name), target))
+        for module in imports_of(name):
             if module not in found and not (name == "shell/pages.js" and module.endswith("/page.js")):
                 found.append(module)
     return "\n".join(contents()[name].decode() for name in found)
@@ -115,7 +124,8 @@ def test_a_page_has_every_text_that_it_says_and_the_first_ones_have_no_text_of_a
 @pytest.mark.parametrize("family", WORDS)
 def test_every_word_of_the_contract_has_a_text(family):
     file, schema = WORDS[family].rsplit("/", 1)
-    content = yaml.safe_load((FOLDER.parent / "openapi" / "v2" / "schemas" / f"{file}.yaml").read_text())
+    text = (FOLDER.parent / "openapi" / "v2" / "schemas" / f"{file}.yaml").read_text()
+    content = yaml.load(text, Loader=YAML_LOADER)
 
     words = {f"{family}.{word}" for word in content[schema]["enum"] if word is not None}
     assert words <= set(texts("en"))
