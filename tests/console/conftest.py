@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, WebError, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, WebError, sync_playwright
 
 from tests.browser.chromium import find_chromium
 from tests.console.clinic import Clinic, running_clinic
-from tests.console.pages import PATIENCE_MS, WIDE
+from tests.console.pages import PATIENCE_MS, RESTS_AT, WIDE
 
 AS_PATIENT = f"""const timeout = AbortSignal.timeout.bind(AbortSignal);
 AbortSignal.timeout = (ms) => timeout(Math.max(ms, {PATIENCE_MS}));"""
@@ -42,16 +42,15 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 
 @pytest.fixture
-def somebody(context: BrowserContext) -> Iterator[BrowserContext]:
+def somebody(context: BrowserContext, clinic: Clinic) -> Iterator[BrowserContext]:
     """A person with a browser that knows of nobody, in which no page may complain."""
     with no_complaints(context):
         yield context
-    for page in context.pages:
-        page.close()
     context.set_offline(False)
-    page = context.new_page()
-    context.new_cdp_session(page).send("Storage.clearDataForOrigin", {"origin": "*", "storageTypes": "all"})
-    page.close()
+    page, *others = context.pages or [context.new_page()]
+    for other in others:
+        other.close()
+    rest(page, clinic)
     context.clear_cookies()
 
 
@@ -70,6 +69,19 @@ def new_context(browser: Browser) -> Iterator[BrowserContext]:
     context.add_init_script(AS_PATIENT)
     yield context
     context.close()
+
+
+def rest(page: Page, clinic: Clinic) -> None:
+    """Leaves nothing of a test in a page of its browser: a new one loads all files again, which takes longer."""
+    page.goto(f"{clinic.service.url}{RESTS_AT}")
+    page.unroute_all()
+    page.evaluate("sessionStorage.clear()")
+    session = page.context.new_cdp_session(page)
+    session.send("Storage.clearDataForOrigin", {"origin": "*", "storageTypes": "all"})
+    session.detach()
+    page.set_viewport_size(WIDE)
+    page.emulate_media(color_scheme="light")
+    page.mouse.move(0, 0)
 
 
 @contextmanager
