@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+import pytest
+
 from bench.mirrors import PAUSES, Mirror, compare, run
 from testbed.running import forked_service
 
 SECONDS = 8.0
 
 
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)  # tests/worker/mirrors meets both
 def test_clients_that_follow_the_page_about_polling_end_with_equal_copies(database_url: str, tmp_path: Path) -> None:
     with forked_service(database_url, tmp_path) as service:
         writers, mirrors, faults = run(service, SECONDS / 60, 0.2)

@@ -4,10 +4,10 @@ import os
 import resource
 import signal
 import socket
-import subprocess
 import sys
 import threading
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -24,7 +24,7 @@ from tests.worker.receivers import Reply, receiving
 from worker import process as worker_process
 from worker.app import make_wake
 from worker.fairness import WakeUpPipe
-from worker.jobs import BEHIND, Job
+from worker.jobs import BEHIND, JOBS, Job
 from worker.process import OPEN_FILES, beating, run_sender_process, run_worker_process, wait_for_signals
 
 UNLIMITED = resource.RLIM_INFINITY
@@ -44,24 +44,8 @@ def environment(database_url, tmp_path):
 
 
 @pytest.fixture
-def start_worker(environment):
-    """Starts real worker processes; those that still run are killed with the test."""
-    started = []
-
-    def start(arguments=("-m", "relayboard", "worker")):
-        process = subprocess.Popen([sys.executable, *arguments], env=environment)
-        started.append(process)
-        return process
-
-    yield start
-    for process in started:
-        process.kill()
-        process.wait()
-
-
-@pytest.fixture
 def fork_worker(environment):
-    """Starts workers that have the program loaded, for a test that starts many."""
+    """Starts real worker processes; those that still run are killed with the test."""
     forked = []
 
     def start(main=run_worker):
@@ -83,7 +67,7 @@ def real_database(database_url):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_lets_calls_under_way_end_and_be_recorded(real_database, start_worker, number):
+def test_a_signal_lets_calls_under_way_end_and_be_recorded(real_database, fork_worker, number):
     begun, go_on = threading.Event(), threading.Event()
 
     def respond(request):
@@ -93,20 +77,25 @@ def test_a_signal_lets_calls_under_way_end_and_be_recorded(real_database, start_
     with receiving(respond) as receiver:
         sender = Sender(real_database, receiver.url)
         sender.send(1)
-        process = start_worker()
+        process = fork_worker()
         assert begun.wait(PATIENCE_SECONDS)
-        process.send_signal(number)
+        os.kill(process.pid, number)
         threading.Timer(0.2, go_on.set).start()
 
         assert process.wait(PATIENCE_SECONDS) == 0
     assert sender.ledger() == Ledger(pending=0, delivered=1, failed=0)
 
 
-def test_a_wake_up_is_answered_without_a_sweep(real_database, start_worker, environment):
+def work_without_sweeps():
+    """Sweeps at the start, and not again while a test lasts."""
+    return run_worker_process(load_settings(), jobs=[replace(job, every_seconds=1_000_000) for job in JOBS])
+
+
+def test_a_wake_up_is_answered_without_a_sweep(real_database, fork_worker, environment):
     with receiving() as receiver:
         sender = Sender(real_database, receiver.url)
         sender.send(1)
-        start_worker(["-c", WITHOUT_SWEEPS])
+        fork_worker(work_without_sweeps)
         assert sender.wait_until_done().pending == 0
         real_database.wake = make_wake(load_settings(environment))
         for count in (2, 3):
@@ -114,17 +103,6 @@ def test_a_wake_up_is_answered_without_a_sweep(real_database, start_worker, envi
             sender.send(1)
             assert receiver.wait_for(count, PATIENCE_SECONDS)
             assert sender.wait_until_done().pending == 0
-
-
-WITHOUT_SWEEPS = """
-from dataclasses import replace
-from relayboard.base.settings import load_settings
-from worker.jobs import JOBS
-from worker.process import run_worker_process
-
-run_worker_process(load_settings(), jobs=[replace(job, every_seconds=1_000_000) for job in JOBS])
-"""
-"""A worker process that sweeps when it starts, and not again while a test lasts."""
 
 
 def test_killing_the_worker_again_and_again_loses_no_event(real_database, fork_worker):
@@ -137,10 +115,10 @@ def test_killing_the_worker_again_and_again_loses_no_event(real_database, fork_w
 
     with receiving(respond) as receiver:
         sender = Sender(real_database, receiver.url)
-        events = sender.send(300)
-        for kills in range(4):
+        events = sender.send(100)
+        for kills in range(2):
             process = fork_worker()
-            assert receiver.wait_for(40 * (kills + 1), PATIENCE_SECONDS)
+            assert receiver.wait_for(25 * (kills + 1), PATIENCE_SECONDS)
             process.kill()
             process.wait()
             events += sender.send(20)

@@ -206,6 +206,7 @@ def test_a_start_is_interrupted_while_its_contacts_are_being_started(api: Api, s
     )
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("word", ["extra", "legacy_extra", "trigger.params"])
 @pytest.mark.parametrize("version", ["13.0.0", "13.6.1", "14.0.0", "14.4.2"])
 def test_flows_of_every_version_read_what_a_start_gave_along(api: Api, stage: Stage, version: str, word: str) -> None:
