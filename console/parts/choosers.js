@@ -39,7 +39,7 @@ const nameOf = (code) => {
 };
 
 /** Codes of three letters with the names of languages. @returns {[string, string][]} */
-const languages = () => [...LANGUAGES.split(" "), ...NAMES.keys()].map((code) => /** @type {[string, string]} */ ([code, nameOf(code)])).sort(byName);
+export const languages = () => [...LANGUAGES.split(" "), ...NAMES.keys()].map((code) => /** @type {[string, string]} */ ([code, nameOf(code)])).sort(byName);
 
 /** @param {{id: string, value?: string | null}} props */
 export function CountryChoice({ id, value }) {

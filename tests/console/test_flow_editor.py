@@ -257,7 +257,7 @@ def test_a_step_is_written_in_its_form_in_two_languages_and_read_for_a_contact_a
     form.get_by_role("radio").first.check()
     expect(form.get_by_role("definition").first).to_have_text(f"How old are you, {contact['name'].split()[0]}?")
     page.get_by_role("button", name="Translations").click()
-    form.get_by_label("Another language").fill("kin")
+    form.get_by_label("Another language").fill("Kinyarwanda")
     form.get_by_role("button", name="Add").click()
     form.get_by_label("Send a message: Text (Kinyarwanda)").fill("Ufite imyaka ingahe?")
     expect(page.get_by_text("Saved as a draft").first).to_be_visible()

@@ -1,5 +1,6 @@
 /** Texts of a flow beside what they say in another language, and how far each language is. */
 
+import { languages as allLanguages } from "../../../parts/choosers.js";
 import { Field, Problem, Waiting } from "../../../parts/small.js";
 import { workspace as present } from "../../../shared/session.js";
 import { languageName, languageTag, number, t, word } from "../../../shared/texts.js";
@@ -64,7 +65,10 @@ function Table({ definition, workspace, stored, onChange, parts }) {
   const [chosen, setChosen] = useState("");
   const language = languages.includes(chosen) ? chosen : (languages[0] ?? "");
   const [wanted, setWanted] = useState(/** @type {Set<string> | null} */ (null));
-  const [code, setCode] = useState("");
+  const [typed, setTyped] = useState("");
+  const [known] = useState(allLanguages);
+  const words = typed.trim().toLowerCase();
+  const code = known.find(([, name]) => name.toLowerCase() === words)?.[0] ?? words;
   const names = useMemo(() => namesOf(parts, definition, workspace), [parts, definition, workspace]);
   const all = useMemo(() => definition.nodes.flatMap((node) => textsOf(node, parts)), [definition, parts]);
   const keyOf = (/** @type {Translatable} */ { item, property }) => `${item}-${property}`;
@@ -78,8 +82,9 @@ function Table({ definition, workspace, stored, onChange, parts }) {
       ${languages.length > 0 && html`<${Field} id="flow-language" label=${say("flow_form.language")}><select id="flow-language" value=${language} onChange=${(/** @type {any} */ { target }) => choose(target.value)}>
         ${languages.map((each) => html`<option key=${each} value=${each}>${progressText(definition, definition.nodes, each, parts)}</option>`)}</select><//>`}
       <${Field} id="flow-new-language" label=${say("flow_form.new_language")} help=${isCode ? languageName(code) : say("flow_form.new_language_help")}>
-        <span class="duration"><input id="flow-new-language" type="text" maxlength="3" autocapitalize="off" aria-describedby="flow-new-language-help" value=${code} onInput=${(/** @type {any} */ { target }) => setCode(target.value.toLowerCase())} />
-        <button type="button" disabled=${!isCode} onClick=${() => (setAdded([...added, code]), choose(code), setCode(""))}>${t("gateway.add")}</button></span><//>
+        <span class="duration"><input id="flow-new-language" type="text" list="flow-languages" maxlength="64" autocapitalize="off" aria-describedby="flow-new-language-help" value=${typed} onInput=${(/** @type {any} */ { target }) => setTyped(target.value)} />
+        <datalist id="flow-languages">${known.map(([each, name]) => html`<option key=${each} value=${name}></option>`)}</datalist>
+        <button type="button" disabled=${!isCode} onClick=${() => (setAdded([...added, code]), choose(code), setTyped(""))}>${t("gateway.add")}</button></span><//>
     </div>
     ${language && html`
       <${TranslationFiles} ...${stored} definition=${definition} language=${language} onChange=${onChange} />
