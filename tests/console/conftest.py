@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, WebError, sync_playwright
@@ -62,9 +63,10 @@ def somebody_else(browser: Browser) -> Iterator[BrowserContext]:
 
 
 @contextmanager
-def new_context(browser: Browser) -> Iterator[BrowserContext]:
+def new_context(browser: Browser, **options: Any) -> Iterator[BrowserContext]:
+    """A browser that knows of nobody and is as patient as the tests."""
     # What turns while a page loads is drawn sixty times a second, beside the service that the page waits for.
-    context = browser.new_context(viewport=WIDE, locale="en-GB", reduced_motion="reduce")
+    context = browser.new_context(viewport=WIDE, locale="en-GB", reduced_motion="reduce", **options)
     context.set_default_timeout(PATIENCE_MS)
     context.add_init_script(AS_PATIENT)
     yield context

@@ -10,6 +10,7 @@ from persistence.accounts.sign_ins import end_other_sign_ins
 from persistence.users import find_member
 from testbed.running import wait_until
 from tests.console.clinic import PASSWORD, Clinic
+from tests.console.conftest import new_context
 from tests.console.pages import NARROW, WIDE, count_bytes, draw_arabic, findings, fonts_of, open_page, refused, sign_in
 from tests.thinned import EVERY_CASE
 
@@ -349,7 +350,7 @@ def test_the_first_page_is_small_over_the_wire_and_used_within_a_second(browser,
     state = signed_in.context.storage_state()
 
     def opens(_number: int) -> float:
-        with browser.new_context(storage_state=state) as context:
+        with new_context(browser, storage_state=state) as context:
             context.add_init_script(NOTE_OPENING)
             page = context.new_page()
             loaded = count_bytes(page)

@@ -13,6 +13,7 @@ from relayboard.phone.phone import Phone, PhoneState
 from relayboard.phone.wire import HttpTransport
 from testbed.running import wait_until
 from tests.console.clinic import PASSWORD, Clinic
+from tests.console.conftest import new_context
 from tests.console.pages import NARROW, findings, open_page, sign_in
 from tests.console.programme import add_manager, make_programme
 from tests.documentation import ROOT
@@ -128,7 +129,7 @@ def test_who_is_invited_joins_by_the_link(browser: Browser, somebody: BrowserCon
     form.get_by_role("radio", name="Agent").check()
     form.get_by_role("button", name="Invite").click()
     link = page.locator(".secret-box").get_by_text("/#/invitation/").inner_text()
-    with browser.new_context() as elsewhere:
+    with new_context(browser) as elsewhere:
         guest = elsewhere.new_page()
         guest.goto(link)
         expect(guest.get_by_role("heading", name="Join the workspace")).to_be_visible()

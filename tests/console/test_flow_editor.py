@@ -7,7 +7,8 @@ from typing import Any
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, Response, Route, expect
 
 from tests.console.clinic import Clinic
-from tests.console.pages import WIDE, open_page, sign_in
+from tests.console.conftest import new_context
+from tests.console.pages import open_page, sign_in
 from tests.console.test_flows_kept import FLOWS, REVISIONS, make_long_flow
 from tests.console.test_triggers import on_every_screen
 
@@ -178,34 +179,33 @@ def paste_step_twice(page: Page, clinic: Clinic, target: str) -> None:
 def meet_somebody(page: Page, browser: Browser, clinic: Clinic, flow: str) -> None:
     """Both save the flow that is open, each before the other knows."""
     before = middle(page, "main .primary:has-text('Publish')")
-    second = browser.new_context(viewport=WIDE, locale="en-GB", reduced_motion="reduce")
-    other = sign_in(second, clinic, "administrator", place=f"flows/{flow}/edit")
-    expect(other.locator(".presence")).to_have_text("Also here: Joel Editor")
-    expect(page.locator(".presence")).to_have_text("Also here: Joel Administrator")
-    assert middle(page, "main .primary:has-text('Publish')") == before, "who comes moves nothing"
-    with other.expect_response(is_saving):
-        add_step(other, "Something else")
-    add_step(page, "Decide by chance")
-    conflict = page.get_by_role("dialog", name="Somebody else has saved this flow")
-    expect(conflict).to_contain_text("Joel Administrator saved a draft of this flow")
-    with page.expect_response(is_saving):
-        conflict.get_by_role("button", name="Go on with mine").click()
-    add_step(other, "Decide by chance")
-    again = other.get_by_role("dialog", name="Somebody else has saved this flow")
-    expect(again).to_contain_text("Joel Editor saved a draft of this flow")
-    again.get_by_role("button", name="Take theirs").click()
-    expect(other.locator(".flow-node")).to_have_count(3)
-    with other.expect_response(is_saving):
-        other.keyboard.press("Control+z")
-    expect(other.locator(".flow-node")).to_have_count(4)
-    page.get_by_role("button", name="Publish").click()
-    page.get_by_role("dialog").get_by_role("button", name="Publish").click()
-    expect(conflict).to_contain_text("Joel Administrator saved a draft of this flow")
-    conflict.get_by_role("button", name="Take theirs").click()
-    expect(page.locator(".flow-node")).to_have_count(4)
-    open_page(other, clinic, "flows", flow)
-    expect(page.locator(".presence")).to_have_text("")
-    second.close()
+    with new_context(browser) as second:
+        other = sign_in(second, clinic, "administrator", place=f"flows/{flow}/edit")
+        expect(other.locator(".presence")).to_have_text("Also here: Joel Editor")
+        expect(page.locator(".presence")).to_have_text("Also here: Joel Administrator")
+        assert middle(page, "main .primary:has-text('Publish')") == before, "who comes moves nothing"
+        with other.expect_response(is_saving):
+            add_step(other, "Something else")
+        add_step(page, "Decide by chance")
+        conflict = page.get_by_role("dialog", name="Somebody else has saved this flow")
+        expect(conflict).to_contain_text("Joel Administrator saved a draft of this flow")
+        with page.expect_response(is_saving):
+            conflict.get_by_role("button", name="Go on with mine").click()
+        add_step(other, "Decide by chance")
+        again = other.get_by_role("dialog", name="Somebody else has saved this flow")
+        expect(again).to_contain_text("Joel Editor saved a draft of this flow")
+        again.get_by_role("button", name="Take theirs").click()
+        expect(other.locator(".flow-node")).to_have_count(3)
+        with other.expect_response(is_saving):
+            other.keyboard.press("Control+z")
+        expect(other.locator(".flow-node")).to_have_count(4)
+        page.get_by_role("button", name="Publish").click()
+        page.get_by_role("dialog").get_by_role("button", name="Publish").click()
+        expect(conflict).to_contain_text("Joel Administrator saved a draft of this flow")
+        conflict.get_by_role("button", name="Take theirs").click()
+        expect(page.locator(".flow-node")).to_have_count(4)
+        open_page(other, clinic, "flows", flow)
+        expect(page.locator(".presence")).to_have_text("")
 
 
 def is_saving(response: Response) -> bool:

@@ -13,6 +13,7 @@ from persistence.resthooks import ensure_resthook
 from persistence.users import add_member, find_member
 from tests.channels.webchat.conftest import serving
 from tests.console.clinic import PASSWORD, Clinic
+from tests.console.conftest import new_context
 from tests.console.pages import NARROW, findings, open_page, refused, sign_in
 
 PAGES = (
@@ -194,7 +195,7 @@ def test_who_is_signed_out_elsewhere_signs_in_again_and_finds_what_was_typed(bro
     expect(page.get_by_label("Name")).to_have_value("Lost cards")
     somebody.set_offline(False)
 
-    with browser.new_context(locale="en-GB") as elsewhere:
+    with new_context(browser) as elsewhere:
         other = sign_in(elsewhere, clinic, "bosco", "settings/account")
         other.get_by_role("button", name="End Chrome").click()
         expect(other.locator(".sessions li")).to_have_count(1)
@@ -227,7 +228,7 @@ def test_a_second_tab_shows_what_the_first_one_changed(somebody, clinic):
 
 def test_each_role_sees_its_settings_and_the_api_refuses_the_rest(browser, clinic):
     for role in SECTIONS:
-        with browser.new_context(locale="en-GB") as context:
+        with new_context(browser) as context:
             page = sign_in(context, clinic, role, "settings/users")
             expect(page.get_by_role("button", name="Invite")).to_have_count(0)
             links = page.get_by_role("navigation", name="Settings").get_by_role("link")
