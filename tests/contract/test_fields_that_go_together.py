@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 from openapi.table import follow
-from persistence.database import Database
-from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.contract.documents import all_operations, document, rules_out
 from tests.contract.filled_workspace import Filled, fill_workspace
+from tests.contract.services import database_url_for_many_tests, serve
 
 TIMING = {"relative_to": "created_on", "offset": 1, "unit": "D", "delivery_hour": -1}
 TIMING_V2 = {**TIMING, "unit": "days"}
@@ -127,9 +126,13 @@ BROKEN: list[tuple[str, str, dict[str, Any], str]] = [
 """Generation, resource, a body that `not` rules out, and what the service says of it."""
 
 
-@pytest.fixture
-def filled(database: Database, workspace: Workspace) -> Filled:
-    return fill_workspace(database, workspace)
+@pytest.fixture(scope="module")
+def full(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Api, Filled]]:
+    """A workspace with records of each kind for all cases: they are refused, so they change nothing."""
+    folder = tmp_path_factory.mktemp("rules")
+    with database_url_for_many_tests("sqlite", request, folder) as url, serve(url, folder) as service:
+        api = service.api(service.new_workspace())
+        yield api, fill_workspace(service.database, api.workspace)
 
 
 def with_records(value: Any, filled: Filled) -> Any:
@@ -175,11 +178,11 @@ def broken_rules(generation: str, resource: str, body: Mapping[str, Any]) -> Ite
             yield place
 
 
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(("generation", "resource", "body", "words"), BROKEN, ids=str)
 def test_a_body_that_the_contract_rules_out_is_refused_in_the_words_of_its_rule(
-    api: Api, filled: Filled, generation: str, resource: str, body: dict[str, Any], words: str
+    full: tuple[Api, Filled], generation: str, resource: str, body: dict[str, Any], words: str
 ) -> None:
+    api, filled = full
     body = with_records(body, filled)
     query = with_records(PARAMETERS.get(resource, {}), filled)
     response = api.post(f"/api/{generation}/{resource}.json", body, **query)

@@ -81,6 +81,7 @@ def filled(database: Database, workspace: Workspace) -> Filled:
     return found
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # no database is asked who may do what
 def test_a_token_with_all_areas_may_do_what_one_without_limits_may(api: Api) -> None:
     whole = api.limited_to(*AREAS)
 
@@ -97,6 +98,7 @@ def test_without_its_area_an_operation_is_refused(api: Api) -> None:
             assert is_refused == (area in needs(each)), f"{each} without {area}"
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_what_only_an_area_has_is_shown_to_its_tokens_only(api: Api, filled: Filled) -> None:
     whole = {str(each): ask(api, each, **query_of(each, filled)).text for each in READS}
     assert all(any(word in text for text in whole.values()) for area, *_ in CANARIES for word in WORDS[area])

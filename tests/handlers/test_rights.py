@@ -23,6 +23,7 @@ from tests.contract.documents import token_operations
 from tests.contract.filled_workspace import Filled, fill_workspace
 from tests.factories import make_contact, make_messages
 
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # no database is asked who may do what
 OF_V1 = ("administrator", "editor", "surveyor")
 """Generation 1 is closed to the others as a whole."""
 TWINS: dict[str, str | None] = {

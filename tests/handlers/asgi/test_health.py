@@ -19,7 +19,7 @@ import handlers.asgi.health
 from handlers.asgi.guard import Guard
 from handlers.asgi.health import Health, render_metrics, route_of
 from persistence.database import Database
-from persistence.migrations import downgrade, upgrade
+from persistence.migrations import downgrade
 from relayboard.base.probe import PROBE_HEADER, PROBE_PATH, make_probe
 from relayboard.base.settings import Settings, load_settings
 from testbed.set_by_name import by_name
@@ -33,9 +33,10 @@ def settings() -> Settings:
 
 
 @pytest.fixture
-def small_database(tmp_path: Path) -> Iterator[Database]:
-    made = Database(f"sqlite:///{tmp_path / 'health.db'}")
-    upgrade(made.engine)
+def small_database(tmp_path: Path, sqlite_template: Path) -> Iterator[Database]:
+    path = tmp_path / "health.db"
+    path.write_bytes(sqlite_template.read_bytes())
+    made = Database(f"sqlite:///{path}")
     yield made
     made.close()
 

@@ -292,9 +292,13 @@ def test_an_address_is_one_account_in_every_form_of_unicode(
     assert Browser(guest.client).sign_in(decomposed).status_code == 201
 
 
-def test_a_workspace_has_at_most_a_hundred_open_invitations(head: Api) -> None:
-    for number in range(100):
-        invite(head, f"g{number}@example.org")
+def test_a_workspace_has_at_most_a_hundred_open_invitations(
+    head: Api, database: Database, workspace: Workspace, settings: Settings
+) -> None:
+    with database.writing() as tx:
+        for number in range(99):
+            invite_by_command(tx, workspace, f"g{number}@example.org", "agent", "http://testserver", settings)
+    invite(head, "g99@example.org")
 
     assert head.post(PATH, {"email": GRACE, "role": "agent"}).status_code == 409
     invite(head, "g7@example.org")
