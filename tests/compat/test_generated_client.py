@@ -6,6 +6,8 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 from types import ModuleType
@@ -25,15 +27,6 @@ PACKAGE = "relayboard_client"
 UNKNOWN = UUID("0f9e8d7c-6b5a-4c3d-8e2f-1a0b9c8d7e6f")
 
 
-@pytest.fixture(scope="module", params=["v1", "v2"])
-def document(request: pytest.FixtureRequest, service: RunningService) -> dict[str, Any]:
-    """A generation's document as the service gives it out."""
-    found: dict[str, Any] = requests.get(
-        f"{service.url}/api/{request.param}/openapi.json", timeout=PATIENCE_SECONDS
-    ).json()
-    return found
-
-
 def generate(document: dict[str, Any], folder: Path) -> Path:
     """A client package generated from a document; any warning fails."""
     (folder / "openapi.json").write_text(json.dumps(document))
@@ -45,20 +38,40 @@ def generate(document: dict[str, Any], folder: Path) -> Path:
     return folder / PACKAGE
 
 
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The document of a generation as the service gives it out, and the client that is made of it."""
+
+    document: dict[str, Any]
+    package: Path
+
+
 @pytest.fixture(scope="module")
-def package(service: RunningService, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
+def make(service: RunningService, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Made]:
+    """Makes the client of a generation once."""
+
+    @cache
+    def make_once(generation: str) -> Made:
+        url = f"{service.url}/api/{generation}/openapi.json"
+        document = requests.get(url, timeout=PATIENCE_SECONDS).json()
+        return Made(document, generate(document, tmp_path_factory.mktemp("generated")))
+
+    return make_once
+
+
+@pytest.fixture(scope="module")
+def package(make: Callable[[str], Made]) -> Iterator[ModuleType]:
     """The client of generation 2."""
-    folder = tmp_path_factory.mktemp("generated")
-    generate(requests.get(f"{service.url}/api/v2/openapi.json", timeout=PATIENCE_SECONDS).json(), folder)
-    sys.path.insert(0, str(folder))
+    folder = str(make("v2").package.parent)
+    sys.path.insert(0, folder)
     yield importlib.import_module(PACKAGE)
-    sys.path.remove(str(folder))
+    sys.path.remove(folder)
 
 
-@pytest.fixture(scope="module")
-def made(document: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module", params=["v1", "v2"])
+def made(request: pytest.FixtureRequest, make: Callable[[str], Made]) -> Made:
     """The client of each generation, to be read."""
-    return generate(document, tmp_path_factory.mktemp("made"))
+    return make(request.param)
 
 
 @pytest.fixture
@@ -79,11 +92,11 @@ def models(package: ModuleType) -> ModuleType:
 
 
 class TestNames:
-    def test_every_operation_is_a_module_named_by_a_verb_and_a_resource(
-        self, document: dict[str, Any], made: Path
-    ) -> None:
-        modules = {path.stem for path in made.glob("api/*/*.py")} - {"__init__"}
-        operations = [item[method] for item in document["paths"].values() for method in HTTP_METHODS if method in item]
+    def test_every_operation_is_a_module_named_by_a_verb_and_a_resource(self, made: Made) -> None:
+        modules = {path.stem for path in made.package.glob("api/*/*.py")} - {"__init__"}
+        operations = [
+            item[method] for item in made.document["paths"].values() for method in HTTP_METHODS if method in item
+        ]
         assert modules == {operation["operationId"] for operation in operations}
         verbs = (
             "act|answer|attend|change|check|claim|create|delete|find|follow|list|merge|preview|read|release|renumber|rotate|run"
@@ -91,12 +104,12 @@ class TestNames:
         )
         assert [name for name in modules if not re.fullmatch(rf"({verbs})(_[a-z]+)+", name)] == []
 
-    def test_models_and_their_constants_have_names_of_words(self, made: Path) -> None:
-        models = [path.stem for path in made.glob("models/*.py") if path.stem != "__init__"]
+    def test_models_and_their_constants_have_names_of_words(self, made: Made) -> None:
+        models = [path.stem for path in made.package.glob("models/*.py") if path.stem != "__init__"]
         assert [name for name in models if re.search(r"\d|_null|_type_\d|inline", name)] == []
         assert [name for name in models if len(name.split("_")) > 6] == []
         constants = re.findall(
-            r"^    ([A-Z]\w*) = ", "".join(path.read_text() for path in made.glob("models/*.py")), re.M
+            r"^    ([A-Z]\w*) = ", "".join(path.read_text() for path in made.package.glob("models/*.py")), re.M
         )
         assert constants
         words = set(constants) - {"ED25519", "UCS2"}  # names of a signature and of an alphabet
