@@ -83,7 +83,7 @@ STARTED_ELSEWHERE: dict[tuple[str, ...], set[str]] = {
     **{leaf: set(shlex.split(" ".join(SERVICE_CASES[leaf]))) for leaf in (("serve",), ("webhook", "listen"))},
     ("demo",): {"--port"},
 }
-"""By tests/relayboard/test_starting.py, and below: the demo that an app is tested against."""
+"""By tests/relayboard/test_starting.py, and below: the demo of `make serve`."""
 _PROCESSES = {read_words(each.values[0]) for each in COMMANDS if is_process(each.values[0])}
 PROCESSES = sorted(words for words in _PROCESSES if not (add_nothing(words, _PROCESSES) or is_started_elsewhere(words)))
 
@@ -266,30 +266,6 @@ def check_ready(running: Started) -> str:
     return url
 
 
-def test_an_app_is_tested_against_the_demo_as_printed(tmp_path: Path) -> None:
-    blocks = [block for block in read_blocks(ROOT / "docs" / "relayer-protocol.md") if block.kind == "console"]
-    lines = [line.removeprefix("$ ") for block in blocks for line in block.text.splitlines()]
-    said: dict[str, str] = {}
-    code = "CODE"
-    with started("demo", "--port", "0", folder=tmp_path, environment=make_environment()) as running:
-        url = running.wait_for(r"API +(http://[^/\s]+)").group(1)
-        running.wait_for(r"curl .*/contacts\.json")
-        for line in lines:
-            words = [
-                code if word == "CODE" else word for word in shlex.split(line.replace("http://127.0.0.1:8080", url))
-            ]
-            done = call_forked(*words[1:], folder=tmp_path, environment=make_environment())
-            assert done.returncode == 0, (line, done.stderr)
-            said[line] = done.stdout
-            code = json.loads(done.stdout).get("claim_code") or code
-            assert ("> POST /relayers/relayer/" in done.stderr) is ("--wire" in words), line
-        assert running.stop() == 0
-
-    shown = {line: json.loads(text) for line, text in said.items() if " phone " in line}
-    assert [line for line, each in shown.items() if each["refused"]] == [line for line in shown if "offset" in line]
-    assert json.loads(said[lines[-1]])["relayer_id"] is None
-
-
 @pytest.mark.parametrize("command", SENTENCES)
 def test_a_command_in_a_sentence_is_one(command: str, world: World, filled_folder: Path, run: Run) -> None:
     for given in expand(command):
@@ -332,7 +308,7 @@ def shell(installed: Path) -> list[str]:
     return ["bash", "-c", 'source .venv/bin/activate && exec "$@"', "bash"]
 
 
-def test_make_serve_tells_the_story_and_prints_no_dead_address(installed: Path) -> None:
+def test_make_serve_tells_the_story_prints_no_dead_address_and_an_app_is_tested_against_it(installed: Path) -> None:
     with started("serve", "PORT=0", folder=installed, command=["make"]) as running:
         running.wait_for("Everything works")
         running.wait_for(r"curl .*/contacts\.json")  # the last that it tells
@@ -341,11 +317,31 @@ def test_make_serve_tells_the_story_and_prints_no_dead_address(installed: Path) 
         addresses = {root, *re.findall(r"http://[^\s)']+", running.text)}
         headers = {"Authorization": f"Token {token}"}
         answers = {url: requests.get(url, headers=headers, timeout=60).status_code for url in addresses}
+        try_app(root, installed)
         os.killpg(running.process.pid, signal.SIGINT)
         running.process.wait(PATIENCE_SECONDS)
 
     assert len(answers) == 6  # the service, its console and explorer, the receiver of webhooks and two lists
     assert {url: status for url, status in answers.items() if status != 200} == {}
+
+
+def try_app(url: str, folder: Path) -> None:
+    """Says to the demo what an app would, as docs/relayer-protocol.md prints it."""
+    blocks = [block for block in read_blocks(ROOT / "docs" / "relayer-protocol.md") if block.kind == "console"]
+    lines = [line.removeprefix("$ ") for block in blocks for line in block.text.splitlines()]
+    said: dict[str, str] = {}
+    code = "CODE"
+    for line in lines:
+        words = [code if word == "CODE" else word for word in shlex.split(line.replace("http://127.0.0.1:8080", url))]
+        done = call_forked(*words[1:], folder=folder, environment=make_environment())
+        assert done.returncode == 0, (line, done.stderr)
+        said[line] = done.stdout
+        code = json.loads(done.stdout).get("claim_code") or code
+        assert ("> POST /relayers/relayer/" in done.stderr) is ("--wire" in words), line
+
+    shown = {line: json.loads(text) for line, text in said.items() if " phone " in line}
+    assert [line for line, each in shown.items() if each["refused"]] == [line for line in shown if "offset" in line]
+    assert json.loads(said[lines[-1]])["relayer_id"] is None
 
 
 def test_readme_works_as_printed(installed: Path, shell: list[str]) -> None:
