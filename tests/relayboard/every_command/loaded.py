@@ -1,5 +1,5 @@
-"""Runs commands, each in a process of its own that has loaded what all of them need and no more, and tells what each
-loaded: reads lists of arguments as lines of JSON, and writes for each the modules and the exit status."""
+"""Runs commands, each in a process of its own that has loaded what many of them need and nothing heavy, and tells what
+each loaded: reads lists of arguments as lines of JSON, and writes for each the modules and the exit status."""
 
 import contextlib
 import gc
@@ -9,12 +9,20 @@ import os
 import sys
 
 from persistence import lists, tokens
+from persistence.broadcasts import records as broadcasts
+from persistence.channels import channels
+from persistence.contacts import records as contacts
+from persistence.flows import records as flows
+from persistence.messages import records as messages
+from persistence.tickets import records as tickets
+from persistence.triggers import records as triggers
 from relayboard import failures
 from relayboard.cli import main
 from relayboard.commands import output
 
-LOADED = (failures, lists, output, tokens)
-"""What every command with a database loads; a heavy module among it would be found with each command."""
+LOADED = (failures, lists, output, tokens, broadcasts, channels, contacts, flows, messages, tickets, triggers)
+"""What every command with a database loads, and what those load that list the largest tables; a heavy module among it
+would be found with each command."""
 
 
 def run(arguments: list[str], out: int) -> None:
