@@ -11,6 +11,7 @@ import { Menu } from "../parts/menu.js";
 import { newKey, post } from "../shared/api.js";
 import { keepDraft, loadDraft } from "../shared/drafts.js";
 import { addressOf, displayName } from "../shared/names.js";
+import { takenBack } from "../shared/parts.js";
 import { link } from "../shared/router.js";
 import { may } from "../shared/session.js";
 import { fieldText } from "../shared/field_values.js";
@@ -130,6 +131,10 @@ function Bulk({ picked, groups, total, who, onEveryone, onBegun, onDone }) {
   const key = useRef(newKey());
   const count = who && total ? countText(total) : number(picked.length);
   const act = (/** @type {string} */ title, /** @type {Action} */ action, /** @type {string} */ group = "") => async () => {
+    if (!who && (action === "add" || action === "remove" || action === "archive_messages")) {
+      const { work, undo } = takenBack(action, group);
+      return doWithMany(title, picked, (contacts, key) => work(contacts.map(({ uuid }) => uuid), key), onDone, { said: t("parts.all_done", { count }), undo });
+    }
     if (!who) return doWithMany(title, picked, (contacts, key) => post("contact_actions", { contacts: contacts.map(({ uuid }) => uuid), action, ...(group ? { group } : {}) }, undefined, key), onDone);
     const { uuid } = await post("contact_jobs", { action, ...who, ...(group ? { group } : {}) }, undefined, key.current);
     key.current = newKey();
@@ -139,9 +144,9 @@ function Bulk({ picked, groups, total, who, onEveryone, onBegun, onDone }) {
   const asked = (/** @type {string} */ title, /** @type {Action} */ action) =>
     confirmFirst({ title, text: t("contacts.everyone_text", { count }), submit: title, onYes: act(title, action) });
   const now = (/** @type {string} */ title, /** @type {Action} */ action) =>
-    who ? asked(title, action) : attempt(async () => (await act(title, action)()) && notify(t("contacts.done"), false, undoOf(action)));
-  // Only who was blocked is blocked again: a block takes contacts out of their groups. What archives or brings back messages does so with all of
-  // a contact, also with those that were there before, so nothing takes it back.
+    who ? asked(title, action) : attempt(async () => (await act(title, action)()) && action !== "archive_messages" && notify(t("contacts.done"), false, undoOf(action)));
+  // Only who was blocked is blocked again: a block takes contacts out of their groups. What brings back messages does so with all of a contact, also
+  // with those that came meanwhile, so nothing takes it back.
   const undoOf = (/** @type {Action} */ action) => {
     const contacts = picked.filter(({ blocked }) => blocked).map(({ uuid }) => uuid);
     return action === "unblock" && contacts.length > 0 ? () => post("contact_actions", { contacts, action: "block" }) : undefined;

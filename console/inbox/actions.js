@@ -9,6 +9,7 @@ import { Field } from "../parts/small.js";
 import { post } from "../shared/api.js";
 import { useAll } from "../shared/lists.js";
 import { tell } from "../shared/live.js";
+import { takenBack } from "../shared/parts.js";
 import { may } from "../shared/session.js";
 import { t } from "../shared/texts.js";
 import { html, useState } from "../shared/ui.js";
@@ -37,9 +38,13 @@ export function Actions({ contact, messages, back, refresh }) {
     await attempt(() => run(action), done, inverse && (() => run(inverse)));
   };
   const isArchived = came.length > 0 && came.every((message) => message.archived);
-  const archive = isArchived
-    ? act("restore_messages", t("inbox.moved_back"), "archive_messages")
-    : act("archive_messages", t("inbox.archived"), "restore_messages");
+  const putAway = async () => {
+    if (!contact) return;
+    const taken = takenBack("archive_messages");
+    const run = (/** @type {() => Promise<void>} */ work) => () => work().then(refresh);
+    await attempt(run(() => taken.work([contact.uuid])), t("inbox.archived"), run(taken.undo));
+  };
+  const archive = isArchived ? act("restore_messages", t("inbox.moved_back"), "archive_messages") : putAway;
   const [archiveText, archiveIcon] = isArchived ? [t("inbox.move_back"), "inbox"] : [t("act.archive"), "archive"];
   const can = may("act_on_contacts") && !!contact;
   const leaveUnread = async () => {

@@ -9,7 +9,7 @@ import { Field } from "../parts/small.js";
 import { cursorOf, get, post } from "../shared/api.js";
 import { useAll } from "../shared/lists.js";
 import { tell } from "../shared/live.js";
-import { partsOf } from "../shared/parts.js";
+import { partsOf, takenBack } from "../shared/parts.js";
 import { account, may } from "../shared/session.js";
 import { number, shortTime, t } from "../shared/texts.js";
 import { html, useEffect, useState } from "../shared/ui.js";
@@ -18,8 +18,8 @@ import { SnoozeForm } from "./snooze.js";
 
 /**
  * A conversation or ticket as far as it matters here: `contact` and `ticket` are UUIDs, `assignee` an address, `message` the
- * last one if it came from the contact; it is `archived` if the last one is, and put away `until` a time.
- * @typedef {{uuid: string, name: string | null, urns: string[], contact: string, ticket: string, assignee: string | null, unread: number, archived: boolean, until: string | null,
+ * last one if it came from the contact; it is put away `until` a time.
+ * @typedef {{uuid: string, name: string | null, urns: string[], contact: string, ticket: string, assignee: string | null, unread: number, until: string | null,
  *   message: {id: number, labels: string[]} | null}} Several
  * @typedef {{title: string, icon: string, done: string, fits?: (each: Several) => boolean, work: (some: Several[], key?: string) => Promise<unknown>,
  *   undo: (some: Several[]) => Promise<unknown>}} Deed `fits` tells with which it can be done
@@ -29,9 +29,12 @@ import { SnoozeForm } from "./snooze.js";
 /** @param {"close" | "reopen"} action @returns {Deed["work"]} */
 const turnTickets = (action) => (some, key) => post("ticket_actions", { tickets: some.map(({ ticket }) => ticket), action }, undefined, key);
 /** @param {"archive_messages" | "restore_messages"} action @returns {Deed["work"]} */
-const moveMessages = (action) => async (some, key) => {
-  if (some.length > 0) await post("contact_actions", { contacts: some.map(({ contact }) => contact), action }, undefined, key);
-};
+const moveMessages = (action) => (some, key) => post("contact_actions", { contacts: some.map(({ contact }) => contact), action }, undefined, key);
+/** What was archived before stays so when it is taken back. @returns {Pick<Deed, "work" | "undo">} */
+function archiving() {
+  const taken = takenBack("archive_messages");
+  return { work: (some, key) => taken.work(some.map(({ contact }) => contact), key), undo: taken.undo };
+}
 /** @param {boolean} unread @returns {Deed["work"]} */
 const mark = (unread) => async (some, key) => {
   if (some.length === 0) return;
@@ -154,7 +157,7 @@ export default function Bulk({ selection, picked, filters, several, hasMore, isT
   const deeds = [
     may("act_on_tickets") && !isClosed && { title: t("tickets.close"), icon: "check", done: t("bulk.closed"), fits: hasTicket, work: turnTickets("close"), undo: turnTickets("reopen") },
     may("act_on_tickets") && isClosed && { title: t("tickets.reopen"), icon: "ticket", done: t("bulk.reopened"), work: turnTickets("reopen"), undo: turnTickets("close") },
-    !isTickets && may("act_on_contacts") && !isArchived && { title: t("act.archive"), icon: "archive", done: t("inbox.archived"), work: moveMessages("archive_messages"), undo: (some) => moveMessages("restore_messages")(some.filter(({ archived }) => !archived)) },
+    !isTickets && may("act_on_contacts") && !isArchived && { title: t("act.archive"), icon: "archive", done: t("inbox.archived"), ...archiving() },
     !isTickets && may("act_on_contacts") && isArchived && { title: t("inbox.move_back"), icon: "inbox", done: t("inbox.moved_back"), work: moveMessages("restore_messages"), undo: moveMessages("archive_messages") },
   ];
   /** @type {Deed} */

@@ -106,7 +106,7 @@ export default function Inbox({ place }) {
 /** @param {import("./conversation_list.js").Conversation} conversation @returns {import("./bulk.js").Several} */
 function severalOf({ uuid, contact, urn, ticket, unread_count: unread, last_message: last, snoozed_until: until }) {
   const message = last.direction === "in" && last.visibility !== "deleted" ? { id: last.id, labels: last.labels.map(({ name }) => name ?? "") } : null;
-  return { uuid, name: contact.name, urns: urn ? [urn] : [], contact: uuid, ticket: ticket?.uuid ?? "", assignee: ticket?.assignee?.email ?? null, unread, archived: last.visibility === "archived", until, message };
+  return { uuid, name: contact.name, urns: urn ? [urn] : [], contact: uuid, ticket: ticket?.uuid ?? "", assignee: ticket?.assignee?.email ?? null, unread, until, message };
 }
 
 /** Whether somebody can see the page. */

@@ -1,6 +1,6 @@
 /** Work for more records than the API takes in one request: part by part, each with a key, so that it is done once. */
 
-import { newKey, Refused } from "./api.js";
+import { newKey, post, Refused } from "./api.js";
 
 /** The most records that one action of the API takes. */
 export const PART = 100;
@@ -37,6 +37,31 @@ export async function workOn(parts, work, goesOn) {
       if (!isRefused || ![400, 404, 409].includes(problem.status)) return;
     }
   }
+}
+
+const INVERSE = /** @type {const} */ ({ add: "remove", remove: "add", archive_messages: "restore_messages" });
+
+/**
+ * One doing of an action on contacts, and what takes it back as far as it changed anything: who was in the group before, and what
+ * was archived before, stays so.
+ * @param {keyof typeof INVERSE} action @param {string} [group] for the first two
+ */
+export function takenBack(action, group) {
+  /** @type {{changed: string[], changed_after: string}[]} */
+  const done = [];
+  const given = group ? { group } : {};
+  return {
+    /** @param {string[]} contacts their UUIDs @param {string} [key] */
+    work: async (contacts, key) => {
+      const told = await post("contact_actions", { contacts, action, ...given, list_changed: true }, undefined, key);
+      if (told) done.push(told);
+    },
+    undo: async () => {
+      for (const { changed, changed_after } of done.splice(0)) {
+        if (changed.length > 0) await post("contact_actions", { contacts: changed, action: INVERSE[action], ...(group ? given : { changed_after }) });
+      }
+    },
+  };
 }
 
 /** The records of the parts that are done, or of those that are not. @template T @param {Part<T>[]} parts @param {boolean} areDone */

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, urlencode
 
 import orjson
 
+from flows.clock import parse_moment
 from flows.numbers import PlainNumber, render_decimal
 from flows.phones import is_country
 from flows.urns import Urn
@@ -39,7 +40,7 @@ from persistence.contact_imports.taking_back import count_taking_back, take_back
 from persistence.contacts import bulk, deletion, queries
 from persistence.contacts import jobs as contact_jobs
 from persistence.contacts import writes as contact_writes
-from persistence.contacts.actions import act, find_group
+from persistence.contacts.actions import act, check_choices, find_group, uuids_of
 from persistence.contacts.bulk import ContactRow, Outcome
 from persistence.contacts.jobs import CONTACT_JOBS
 from persistence.contacts.merging import DOUBLES, EXAMPLES, Renumbering, count_doubles, merge_doubles, renumber_some
@@ -57,6 +58,7 @@ from persistence.media.store import place_of_import
 from persistence.messages.outgoing import describe_route
 from persistence.pages import InvalidCursor, Order, decode_cursor, encode_cursor
 from persistence.sql.columns import time_text
+from persistence.stamps import read_visible_clock
 from persistence.tables.contacts import contact
 
 list_contacts = ListAnswer(CONTACTS, has_etag=True)
@@ -144,11 +146,19 @@ def delete_contact(request: Request, *, uuid: str | None = None, urn: str | None
 
 
 def act_on_contacts(request: Request) -> Answer:
-    workspace, action = request.workspace, request.body["action"]
-    contact_ids = find_contacts(request.tx, workspace, request.body["contacts"])
-    group_id = find_group(request.tx, workspace.id, action, request.body.get("group"))
-    act(request.tx, workspace.id, action, contact_ids, group_id)
-    return no_content()
+    tx, workspace, body = request.tx, request.workspace, request.body
+    action, given = body["action"], body.get("changed_after")
+    check_choices(action, lists_changed=bool(body.get("list_changed")), has_time=given is not None)
+    moment = parse_moment(given) if given is not None else None
+    if given is not None and moment is None:
+        raise InvalidInput.on("changed_after", "A time is required.")
+    contact_ids = find_contacts(tx, workspace, body["contacts"])
+    group_id = find_group(tx, workspace.id, action, body.get("group"))
+    before = read_visible_clock(tx, workspace.id) if body.get("list_changed") else None
+    changed = act(tx, workspace.id, action, contact_ids, group_id, moment)
+    if before is None:
+        return no_content()
+    return as_json(200, {"changed": uuids_of(tx, workspace.id, changed), "changed_after": time_text(before)})
 
 
 def create_contact_job(request: Request) -> Answer:

@@ -1,6 +1,9 @@
 """The actions on many contacts by their names in generation 2, for those that are named and for all that match."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+
+from sqlalchemy import select
 
 from persistence.contacts.bulk import (
     archive_messages_of,
@@ -16,16 +19,19 @@ from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.groups.groups import find_manual_groups, hold_contacts
 from persistence.messages.incoming import answer_again
+from persistence.tables.contacts import contact
 
-ADD = "add"
+ADD, RESTORE = "add", "restore_messages"
 WITH_GROUP = {ADD: join_group, "remove": leave_group}
-WITHOUT_GROUP = {
+LISTED = (*WITH_GROUP, "archive_messages", "archive")
+"""The actions that tell which contacts they changed."""
+WITHOUT_GROUP: Mapping[str, Callable[[Transaction, int, Sequence[int]], list[int] | None]] = {
     "block": block_contacts,
     "unblock": unblock_contacts,
     "interrupt": interrupt_contacts,
     "archive_messages": archive_messages_of,
     "archive": archive_messages_of,
-    "restore_messages": restore_messages_of,
+    RESTORE: restore_messages_of,
     "delete": delete_contacts,
     "answer_again": answer_again,
 }
@@ -42,12 +48,36 @@ def find_group(tx: Transaction, workspace_id: int, action: str, group: str | Non
     return None
 
 
-def act(tx: Transaction, workspace_id: int, action: str, contact_ids: Sequence[int], group_id: int | None) -> None:
-    """Does an action, with the group that `find_group` has found for it. Raises InvalidInput if one of the contacts
-    does not allow it, and LostRace if one was deleted since the caller found it.
+def check_choices(action: str, *, lists_changed: bool, has_time: bool) -> None:
+    """Raises InvalidInput if an action is asked for what it cannot tell, or given a time that it does not need."""
+    if lists_changed and action not in LISTED:
+        raise InvalidInput.on("list_changed", f'The action "{action}" does not tell what it changed.')
+    if has_time and action != RESTORE:
+        raise InvalidInput.on("changed_after", f'The action "{action}" takes no time.')
+
+
+def act(
+    tx: Transaction,
+    workspace_id: int,
+    action: str,
+    contact_ids: Sequence[int],
+    group_id: int | None,
+    changed_after: datetime | None = None,
+) -> list[int]:
+    """Does an action, with the group that `find_group` has found for it. Returns the contacts that one of those which
+    are `LISTED` has changed. Raises InvalidInput if one of the contacts does not allow it, and LostRace if one was
+    deleted since the caller found it.
     """
     if group_id is not None:
-        WITH_GROUP[action](tx, workspace_id, contact_ids, group_id)
-        return
+        return WITH_GROUP[action](tx, workspace_id, contact_ids, group_id)
     hold_contacts(tx, workspace_id, contact_ids)
-    WITHOUT_GROUP[action](tx, workspace_id, contact_ids)
+    if changed_after is not None:
+        restore_messages_of(tx, workspace_id, contact_ids, changed_after)
+        return []
+    return WITHOUT_GROUP[action](tx, workspace_id, contact_ids) or []
+
+
+def uuids_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> list[str]:
+    """The UUIDs of contacts, in the order of their ids."""
+    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
+    return list(tx.execute(select(contact.c.uuid).where(mine).order_by(contact.c.id)).scalars())

@@ -6,6 +6,7 @@ with its reason; the others are written.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import bindparam, func, insert, literal, select, update
@@ -28,6 +29,7 @@ from persistence.errors import InvalidInput, LostRace
 from persistence.fields import find_fields
 from persistence.groups.groups import add_members, find_joinable, hold_contacts, leave_all_groups, remove_members
 from persistence.groups.smart_groups import follow_contacts, refresh_contacts
+from persistence.lists import stamped_on
 from persistence.messages.outgoing import fail_waiting
 from persistence.runs.runs import EXPIRED
 from persistence.sessions.sessions import interrupt_contacts as interrupt_sessions
@@ -187,17 +189,20 @@ class _Values:
         return not is_known and kind not in value
 
 
-def join_group(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], group_id: int) -> None:
-    """Add contacts to a manual group. Raises InvalidInput if one of them is not active; then none is added."""
+def join_group(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], group_id: int) -> list[int]:
+    """Add contacts to a manual group; returns those that were not in it. Raises InvalidInput if one of them is not
+    active; then none is added.
+    """
     statuses = hold_contacts(tx, workspace_id, contact_ids)
     if any(status != ACTIVE for status in statuses):
         raise InvalidInput.across("Only active contacts can be in groups.")
-    add_members(tx, workspace_id, group_id, contact_ids)
+    return add_members(tx, workspace_id, group_id, contact_ids)
 
 
-def leave_group(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], group_id: int) -> None:
+def leave_group(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], group_id: int) -> list[int]:
+    """Remove contacts from a manual group; returns those that were in it."""
     hold_contacts(tx, workspace_id, contact_ids)
-    remove_members(tx, workspace_id, group_id, contact_ids)
+    return remove_members(tx, workspace_id, group_id, contact_ids)
 
 
 def block_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
@@ -228,8 +233,10 @@ def expire_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[in
     interrupt_sessions(tx, workspace_id, contact_ids, status=EXPIRED, ends_leases=True)
 
 
-def archive_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Archive all visible incoming messages of these contacts; labels no longer count them."""
+def archive_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> list[int]:
+    """Archive all visible incoming messages of these contacts; labels no longer count them. Returns the contacts that
+    had some.
+    """
     theirs = (
         (message.c.workspace_id == workspace_id)
         & message.c.contact_id.in_(contact_ids)
@@ -237,14 +244,23 @@ def archive_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequenc
     )
     # All of them, not only visible ones: others may become visible while this waits for locks.
     hold_messages(tx, theirs)
-    change_messages(tx, workspace_id, theirs & (message.c.visibility == VISIBLE), {"visibility": ARCHIVED})
+    visible = theirs & (message.c.visibility == VISIBLE)
+    owners = list(tx.execute(select(message.c.contact_id).where(visible).distinct()).scalars())
+    change_messages(tx, workspace_id, visible, {"visibility": ARCHIVED})
+    return owners
 
 
-def restore_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Make all archived messages of these contacts visible again; labels count them."""
+def restore_messages_of(
+    tx: Transaction, workspace_id: int, contact_ids: Sequence[int], changed_after: datetime | None = None
+) -> None:
+    """Make archived messages of these contacts visible again, all or those that changed after a time of the workspace's
+    clock; labels count them.
+    """
     theirs = (message.c.workspace_id == workspace_id) & message.c.contact_id.in_(contact_ids)
     hold_messages(tx, theirs & (message.c.direction == INCOMING))
     archived = select(message.c.id).where(theirs, message.c.visibility == ARCHIVED).order_by(message.c.id)
+    if changed_after is not None:
+        archived = archived.where(stamped_on(message) > changed_after)
     for some in split(tx.execute(archived).scalars().all()):
         move_messages(tx, workspace_id, some, None, ARCHIVED, VISIBLE)
 

@@ -53,6 +53,13 @@ BROKEN: list[tuple[str, str, dict[str, Any], str]] = [
     ("v2", "campaign_events", {**TIMING_V2, "campaign": CAMPAIGN, "message": {"eng": "Hi"}, "flow": FLOW}, ONE_OF_TWO),
     ("v2", "contact_actions", {"contacts": [CONTACT], "action": "remove", "group": None}, "needs a group."),
     ("v2", "contact_actions", {"contacts": [CONTACT], "action": "interrupt", "group": "x"}, "takes no group."),
+    ("v2", "contact_actions", {"contacts": [CONTACT], "action": "block", "list_changed": True}, "does not tell what"),
+    (
+        "v2",
+        "contact_actions",
+        {"contacts": [CONTACT], "action": "block", "changed_after": "2099-03-04T09:30:00Z"},
+        "takes no time",
+    ),
     ("v2", "contact_jobs", {"action": "block"}, "A query or a group is required"),
     ("v2", "contact_jobs", {"action": "add", "query": "name = a", "group": None}, "needs a group."),
     ("v2", "contact_jobs", {"action": "block", "query": "name = a", "group": "x"}, "takes no group."),

@@ -113,6 +113,27 @@ class TestActOnContacts:
         assert placed == {amina: 2}
         assert [each["uuid"] for each in agent.results(CONVERSATIONS, folder="archived")] == [bosco]
 
+    def test_what_an_action_lists_as_changed_is_taken_back_and_nothing_that_was_so_before(
+        self, api: Api, database: Database, workspace: Workspace, amina: str, nurses: str
+    ) -> None:
+        bosco = make_contact(database, workspace, "+250788000222", name="Bosco")
+        ids = [*make_messages(database, workspace, amina, 3), *make_messages(database, workspace, bosco, 2)]
+        api.post("/api/v2/message_actions.json", {"messages": ids[:1], "action": "archive"})
+        act(api, "add", amina, group=nurses)
+
+        def changed(action: str, **more: Any) -> dict[str, Any]:
+            asked = {"contacts": [amina, bosco], "action": action, "list_changed": True, **more}
+            found: dict[str, Any] = api.post(PATH, asked).json()
+            return found
+
+        archived = changed("archive_messages")
+        assert [archived["changed"], changed("archive")["changed"]] == [[amina, bosco], []]
+        assert [changed("add", group=nurses)["changed"] for _ in range(2)] == [[bosco], []]
+        assert changed("remove", group=nurses)["changed"] == [amina, bosco]
+        assert act(api, "restore_messages", amina, bosco, changed_after=archived["changed_after"]) == 204
+
+        assert {each["id"] for each in api.results("/api/v2/messages.json", folder="inbox")} == {*ids[1:]}
+
     @pytest.mark.parametrize("action", ACTIONS)
     def test_one_unknown_contact_refuses_the_whole_action(self, api: Api, amina: str, nurses: str, action: str) -> None:
         before = record(api, amina)
