@@ -55,7 +55,15 @@ export function Rows({ items, idOf, draw, hasMore, chosen = "", className = "", 
   }, []);
   // What is on the screen stays there when something comes before it.
   const known = useRef(ids);
+  const drawn = useRef(0);
   useLayoutEffect(() => {
+    // Whoever looks at the begin sees what comes there: nothing moves, and nothing has to be measured before it is drawn.
+    if (top.current.isAtStart && drawn.current === height && known.current.length > 0) {
+      known.current = ids;
+      top.current.id = ids[0] ?? "";
+      return;
+    }
+    drawn.current = height;
     const row = list.current?.firstElementChild?.getBoundingClientRect().height;
     if (row && Math.abs(row - height) > 0.5) setHeight(row);
     const { id, isAtStart } = top.current;
@@ -98,7 +106,7 @@ export function Rows({ items, idOf, draw, hasMore, chosen = "", className = "", 
     <ul class=${classes("drawn-rows", className)} ref=${list} style=${{ height: `${items.length * height}px` }} onKeyDown=${pressed}
       onFocusIn=${(/** @type {any} */ event) => took(event.target.closest("[data-row]")?.dataset.row ?? "")}
       onFocusOut=${() => (focused.current = wanted.current)}>
-      ${shown.map((at) => html`<li key=${ids[at]} data-row=${ids[at]} aria-setsize=${hasMore ? -1 : items.length} aria-posinset=${at + 1} style=${{ top: `${at * height}px` }}>${draw(items[at], ids[at] === stop)}</li>`)}
+      ${shown.map((at) => html`<li key=${ids[at]} data-row=${ids[at]} aria-setsize=${hasMore ? -1 : items.length} aria-posinset=${at + 1} style=${{ transform: `translateY(${at * height}px)` }}>${draw(items[at], ids[at] === stop)}</li>`)}
     </ul>
   `;
 }
