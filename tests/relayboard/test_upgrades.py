@@ -217,6 +217,7 @@ def test_deleting_all_tables_needs_the_name_of_the_database(
     engine.dispose()
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_the_name_may_be_typed_at_a_terminal(environment: dict[str, str], database_url: str, tmp_path: Path) -> None:
     ours, theirs = os.openpty()
     os.write(ours, f"{name_of(database_url)}\n".encode())
