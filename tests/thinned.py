@@ -14,7 +14,6 @@ TAKING_TURNS = (
     "tests/acceptance/",
     "tests/contract/test_examples.py",
     "tests/contract/test_sentences.py",
-    "tests/faults/test_poisoned_jobs.py",
     "tests/handlers/",
     "tests/persistence/broadcasts/test_personal_texts.py",
     "tests/persistence/contact_imports/test_workbooks.py",
