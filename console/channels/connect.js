@@ -160,15 +160,20 @@ function Tested({ settings, first }) {
   const [sent, setSent] = useState(/** @type {Message | null} */ (null));
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
+  // The stream may tell of a message before the answer that names it.
+  const told = useRef(/** @type {Map<string, Message>} */ (new Map()));
   useEffect(() => onChange((change) => {
-    if (change.kind === "message") setSent((known) => (known?.uuid === change.record.uuid ? change.record : known));
+    if (change.kind !== "message") return;
+    told.current.set(change.record.uuid, change.record);
+    setSent((known) => (known?.uuid === change.record.uuid ? change.record : known));
   }), []);
   const send = async (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
     setBusy(true);
     setProblem("");
     try {
-      setSent(await sendTest(settings.uuid, settings.scheme, new FormData(/** @type {HTMLFormElement} */ (event.target)), key.current));
+      const made = await sendTest(settings.uuid, settings.scheme, new FormData(/** @type {HTMLFormElement} */ (event.target)), key.current);
+      setSent(told.current.get(made.uuid) ?? made);
       key.current = newKey();
     } catch (error) {
       setProblem(explain(error));
