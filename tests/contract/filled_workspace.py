@@ -135,6 +135,7 @@ FIXED: Mapping[tuple[str, str], Any] = {
     ("participant", "flow_id"): None,
     ("template_translation", "status"): "approved",
     ("classifier", "type"): "wit",
+    ("contact", "open_ticket_count"): 1,
     ("ticketer", "type"): "internal",
     ("trigger", "type"): "keyword",
     ("trigger", "keywords"): [],

@@ -5,9 +5,9 @@ the stream, and of the answers to what the page asks because of it, with their h
 connection that counts them), CPU of the page, rows in it, and its memory after all of them. Most of these people are
 not among the rows that are loaded; the first forty are (`--people 40`).
 
-CPU is that of the whole process that shows the page, as the system counts it: scripts, layout and painting on its main
-thread, and the threads beside it that compose and draw. What the page does while nobody writes is taken off. Other
-work on the machine makes it more (caches, shared cores): compare what was measured in turns.
+CPU is that of the page's own thread (scripts, style, layout and painting), and that of the whole process, with the
+threads beside it that compose and draw, as the system counts it. What the page does while nobody writes is taken off.
+Other work on the machine makes it more (caches, shared cores): compare what was measured in turns.
 """
 
 import argparse
@@ -17,6 +17,7 @@ import tempfile
 import threading
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import requests
@@ -59,17 +60,18 @@ def measure(page: Page, wire: "Wire", service: RunningService, options: argparse
         sender.send()
     settle(page, sender)
     wire.clear()
-    cpu, began = process.cpu_ms(), time.monotonic()
+    cpu, began = process.cpu(), time.monotonic()
     for _ in range(options.messages):
         sender.send()
         page.wait_for_timeout(options.pause * 1000)
     settle(page, sender)
-    spent, seconds, count = process.cpu_ms() - cpu, time.monotonic() - began, options.messages
+    spent, seconds, count = process.cpu() - cpu, time.monotonic() - began, options.messages
     streamed, answered, answers = wire.streamed / count, wire.answered / count, wire.answers / count
-    idle = idle_ms(page, process, seconds)
+    each = (spent - idle(page, process) * seconds) / count
     sys.stdout.write(
         f"{count} messages: {streamed:.0f} bytes of the stream, {answered:.0f} of {answers:.2f} answers, "
-        f"{(spent - idle) / count:.1f} ms of CPU each; {page.locator('.conversation').count()} rows in the page\n"
+        f"{each.page:.1f} ms of CPU in the page and {each.process:.1f} in its process each; "
+        f"{page.locator('.conversation').count()} rows in the page\n"
     )
     sys.stdout.write(f"memory before: {process.memory()}\n")
     for _ in range(options.live - options.messages):
@@ -147,6 +149,23 @@ def settle(page: Page, sender: Sender) -> None:
     page.wait_for_timeout(CALM_SECONDS * 1000)
 
 
+@dataclass(frozen=True)
+class Cpu:
+    """Milliseconds for which the thread of a page, and all threads of its process, have computed."""
+
+    page: float
+    process: float
+
+    def __sub__(self, other: "Cpu") -> "Cpu":
+        return Cpu(self.page - other.page, self.process - other.process)
+
+    def __mul__(self, factor: float) -> "Cpu":
+        return Cpu(self.page * factor, self.process * factor)
+
+    def __truediv__(self, parts: float) -> "Cpu":
+        return self * (1 / parts)
+
+
 class Process:
     """The browser's process that shows a page."""
 
@@ -156,10 +175,12 @@ class Process:
         assert page.context.browser is not None
         self._browser = page.context.browser.new_browser_cdp_session()
 
-    def cpu_ms(self) -> float:
-        """Milliseconds for which its threads have computed."""
+    def cpu(self) -> Cpu:
         processes = self._browser.send("SystemInfo.getProcessInfo")["processInfo"]
-        return sum(1000 * float(each["cpuTime"]) for each in processes if each["type"] == "renderer")
+        (shown,) = (each for each in processes if each["type"] == "renderer")
+        # The page has the first thread of its process.
+        first = Path(f"/proc/{shown['id']}/task/{shown['id']}/schedstat").read_text()
+        return Cpu(int(first.split()[0]) / 1e6, 1000 * float(shown["cpuTime"]))
 
     def memory(self) -> str:
         self._page.send("HeapProfiler.collectGarbage")
@@ -167,11 +188,11 @@ class Process:
         return f"{found['JSHeapUsedSize'] / 1e6:.1f} MB of objects, {found['Nodes']:.0f} nodes"
 
 
-def idle_ms(page: Page, process: Process, seconds: float) -> float:
-    """What the page computes in so many seconds in which nobody writes."""
-    began, clock = process.cpu_ms(), time.monotonic()
+def idle(page: Page, process: Process) -> Cpu:
+    """What the page computes in a second in which nobody writes."""
+    began, clock = process.cpu(), time.monotonic()
     page.wait_for_timeout(IDLE_SECONDS * 1000)
-    return (process.cpu_ms() - began) * seconds / (time.monotonic() - clock)
+    return (process.cpu() - began) / (time.monotonic() - clock)
 
 
 if __name__ == "__main__":
