@@ -1,6 +1,7 @@
 """What people do on every page of the console, and what is checked on each."""
 
 import base64
+import re
 from typing import Any, Literal
 
 from playwright.sync_api import BrowserContext, Locator, Page, Route, ViewportSize, expect
@@ -209,8 +210,9 @@ def arrives(page: Page, clinic: Clinic, number: str, text: str) -> Locator:
 
 
 def pick(page: Page, menu: str, entry: str, role: Literal["menuitem", "menuitemradio"] = "menuitem") -> None:
+    """What is counted gets its number once the service has told it."""
     page.get_by_role("button", name=menu).click()
-    page.get_by_role(role, name=entry, exact=True).click()
+    page.get_by_role(role, name=re.compile(rf"^{re.escape(entry)}( \(\d+\+?\))?$")).click()
 
 
 def undo(page: Page, said: str) -> None:

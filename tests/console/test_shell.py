@@ -101,6 +101,7 @@ def test_what_people_wrote_is_found_and_opens_at_the_message_by_keys_alone(
     page.keyboard.press("Escape")
     expect(box).to_have_count(0)
     page.keyboard.press("Control+k")
+    expect(box).to_be_focused()
     page.keyboard.type("gymnasium")
     expect(options).to_have_count(1)
     assert findings(page, "the search of everything") == []

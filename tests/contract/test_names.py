@@ -20,6 +20,9 @@ ROOMS = {
 }
 """The rooms in persistence that have another name: what older clients, people and receivers call by their own words."""
 
+PERSISTENCE = {path.stem for path in (ROOT / "persistence").rglob("*") if path.is_dir() or path.suffix == ".py"}
+"""The names of its folders and files: a small resource that belongs to another one stands in the folder of that one."""
+
 OPERATIONS = [operation for operation in all_operations() if not operation.root.startswith(("relay", "chat"))]
 
 
@@ -35,7 +38,7 @@ def test_the_word_of_a_path_leads_to_contract_tag_handler_persistence_and_test(o
     tag = operation.body["tags"][0]
     source = Path(str(importlib.import_module(module).__file__)).read_text(encoding="utf-8")
     rooms = [ROOMS.get(resource, resource), f"{resource}s", word.partition("_")[0]]
-    room = next(name for name in rooms for end in ("", ".py") if (ROOT / "persistence" / f"{name}{end}").exists())
+    room = next(name for name in rooms if name in PERSISTENCE)
     tests = [
         *(ROOT / "tests" / "handlers" / generation).glob(f"test_{resource}*.py"),
         *(ROOT / "tests" / "handlers").glob(f"test_{resource}*.py"),
@@ -45,5 +48,5 @@ def test_the_word_of_a_path_leads_to_contract_tag_handler_persistence_and_test(o
     assert (ROOT / "openapi" / generation / "paths" / f"{word}.yaml").exists()
     assert word.startswith(tag.removesuffix("ies").removesuffix("s")) or tag == resource, f"the tag is {tag}"
     assert f"def {operation.body['operationId']}(" in source or f"{operation.body['operationId']} = " in source
-    assert re.search(rf"^from persistence(\.{room}\b| import .*\b{room}\b)", source, re.MULTILINE), f"no {room}"
+    assert re.search(rf"^from persistence[.\w]*(\.{room}\b| import .*\b{room}\b)", source, re.MULTILINE), f"no {room}"
     assert tests, f"no test of {resource}"
