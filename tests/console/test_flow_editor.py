@@ -217,6 +217,17 @@ def add_step(page: Page, kind: str) -> None:
     page.get_by_role("menuitem", name=kind).click()
 
 
+def ask_for_a_number(form: Locator) -> None:
+    form.get_by_role("button", name="Add a test").click()
+    form.get_by_role("combobox", name="Test 1").select_option(label="is a number between")
+    form.get_by_label("From", exact=True).fill("18")
+    form.get_by_label("To", exact=True).fill("120")
+    form.get_by_label("Category 1", exact=True).fill("Grown up")
+    form.get_by_label("Category 1", exact=True).press("Tab")
+    form.get_by_label("Go on without an answer after").check()
+    form.get_by_label("Save as result").fill("Age")
+
+
 def test_a_step_is_written_in_its_form_in_two_languages_and_read_for_a_contact_and_a_flow_needs_no_mouse(
     somebody: BrowserContext, clinic: Clinic, tmp_path: Path
 ) -> None:
@@ -241,14 +252,7 @@ def test_a_step_is_written_in_its_form_in_two_languages_and_read_for_a_contact_a
     expect(form.get_by_text("An expression is not closed")).to_be_visible()
     form.get_by_role("textbox", name="Quick replies 1").fill("No idea")
 
-    form.get_by_role("button", name="Add a test").click()
-    form.get_by_role("combobox", name="Test 1").select_option(label="is a number between")
-    form.get_by_label("From", exact=True).fill("18")
-    form.get_by_label("To", exact=True).fill("120")
-    form.get_by_label("Category 1", exact=True).fill("Grown up")
-    form.get_by_label("Category 1", exact=True).press("Tab")
-    form.get_by_label("Go on without an answer after").check()
-    form.get_by_label("Save as result").fill("Age")
+    ask_for_a_number(form)
     on_every_screen(page, "the form of a step")
 
     form.get_by_text("How it reads for a contact").click()

@@ -4,6 +4,7 @@ an answer."""
 import os
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -104,7 +105,7 @@ def test_conversations_go_on_in_order_through_kills_of_two_workers(service: Runn
         return people.are_near_the_end.is_set() or count(service, message, message.c.direction == INCOMING) >= answers
 
     for name, answers in (("worker", CONTACTS // 2), ("worker two", CONTACTS * 2)):
-        wait_until(lambda answers=answers: has_come(answers), f"{answers} answers")  # type: ignore[misc]
+        wait_until(partial(has_come, answers), f"{answers} answers")
         service.kill(name)
         assert count(service, flow_run, flow_run.c.status == "completed") == 0
         service.start(name)
