@@ -18,7 +18,6 @@ WORKING = (
     "tests/console/test_first_steps.py",
     "tests/console/test_conversations.py",
     "tests/relayboard/every_command/test_answers_at_once.py",
-    "tests/acceptance/test_documentation.py::test_readme",
     "tests/relayboard/move/test_bound.py",
     "tests/acceptance/test_conversations.py",
     "tests/quality/test_costs.py",

@@ -1,28 +1,22 @@
-"""What a newcomer sees first: `make serve` runs this command."""
+"""What a newcomer sees first: `make serve`, which runs the demo."""
 
+import json
+import os
+import re
+import shlex
 import signal
 import sqlite3
-import subprocess
-import sys
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import parse_qsl
 
 import requests
 
 from relayboard.phone.phone import Phone
 from relayboard.phone.wire import HttpTransport
-from relayboard.processes import listen
-from testbed.patience import PATIENCE_SECONDS
-
-Result = TypeVar("Result")
-
-
-def free_port() -> int:
-    with listen("127.0.0.1", 0) as taken:
-        return int(taken.getsockname()[1])
+from tests.console_script import PATIENCE_SECONDS, Started, call_forked, make_environment, started
+from tests.documentation import ROOT, read_blocks
 
 
 def open_link(link: str) -> tuple[Any, int]:
@@ -56,37 +50,66 @@ def claim_another_phone(link: str) -> None:
         assert claimed.status_code == 201, claimed.text
 
 
-def run_demo(folder: Path, look: Callable[[str], Result]) -> tuple[list[str], Result]:
-    """What the demo tells until everything works, and what one finds at the link to the console that it prints."""
-    command = [sys.executable, "-W", "ignore", "-m", "relayboard", "demo", "--port", str(free_port())]
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
-    told = []
-    try:
-        assert process.stdout is not None
-        for line in process.stdout:
-            told.append(line.strip())
-            if "Everything works" in line or "The story stopped" in line:
-                break
-        found = look(next(line for line in told if line.startswith("Console")).split()[1])
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=PATIENCE_SECONDS)
-    assert process.returncode == 0
-    assert [line[:2] for line in told if line[1:2] == "."] == ["1.", "2.", "3.", "4.", "5.", "6."], "\n".join(told)
+def wait_for_story(running: Started) -> str:
+    """Until it is told to the end: the link to the console that it prints."""
+    running.wait_for("Everything works|The story stopped")
+    told = [line.strip() for line in running.lines]
+    assert [line[:2] for line in told if line[1:2] == "."] == ["1.", "2.", "3.", "4.", "5.", "6."], running.text
     assert any(line.endswith("was told: mo_sms, mt_sent, mt_dlvd") for line in told)
-    return told, found
+    return running.wait_for(r"Console +(\S+)").group(1)
 
 
-def test_the_demo_tells_the_whole_story_also_when_a_newer_phone_was_claimed(tmp_path: Path) -> None:
-    def look(link: str) -> tuple[Any, int]:
+def answers_of(running: Started) -> dict[str, int]:
+    """The status of each address that the demo prints."""
+    running.wait_for(r"curl .*/contacts\.json")  # the last that it tells
+    token = running.wait_for(r"Token +(rb_\S+)").group(1)
+    addresses = {root_of(running), *re.findall(r"http://[^\s)']+", running.text)}
+    headers = {"Authorization": f"Token {token}"}
+    return {url: requests.get(url, headers=headers, timeout=60).status_code for url in addresses}
+
+
+def root_of(running: Started) -> str:
+    return running.wait_for(r"API +(http://\S+)/api/").group(1)
+
+
+def try_app(url: str, folder: Path) -> None:
+    """Says to the demo what an app would, as docs/relayer-protocol.md prints it."""
+    blocks = [block for block in read_blocks(ROOT / "docs" / "relayer-protocol.md") if block.kind == "console"]
+    lines = [line.removeprefix("$ ") for block in blocks for line in block.text.splitlines()]
+    said: dict[str, str] = {}
+    code = "CODE"
+    for line in lines:
+        words = [code if word == "CODE" else word for word in shlex.split(line.replace("http://127.0.0.1:8080", url))]
+        done = call_forked(*words[1:], folder=folder, environment=make_environment())
+        assert done.returncode == 0, (line, done.stderr)
+        said[line] = done.stdout
+        code = json.loads(done.stdout).get("claim_code") or code
+        assert ("> POST /relayers/relayer/" in done.stderr) is ("--wire" in words), line
+
+    shown = {line: json.loads(text) for line, text in said.items() if " phone " in line}
+    assert [line for line, each in shown.items() if each["refused"]] == [line for line in shown if "offset" in line]
+    assert json.loads(said[lines[-1]])["relayer_id"] is None
+
+
+def test_make_serve_tells_the_story_with_no_dead_address_and_again_when_a_newer_phone_was_claimed(
+    installed: Path,
+) -> None:
+    with started("serve", "PORT=0", folder=installed, command=["make"]) as running:
+        link = wait_for_story(running)
         claim_another_phone(link)
-        return open_link(link)
+        signed_in, contacts = open_link(link)
+        answers = answers_of(running)
+        try_app(root_of(running), installed)
+        os.killpg(running.process.pid, signal.SIGINT)
+        running.process.wait(PATIENCE_SECONDS)
+    with started("demo", "--port", "0", folder=installed) as running:
+        open_link(wait_for_story(running))
+        (receiver,) = (line.split()[-1] for line in running.lines if line.strip().startswith("Webhooks"))
+        assert running.stop(signal.SIGINT) == 0
 
-    _, (signed_in, contacts) = run_demo(tmp_path, look)
-    told, _ = run_demo(tmp_path, open_link)
-
-    with closing(sqlite3.connect(tmp_path / "var" / "relayboard.db")) as database:
+    with closing(sqlite3.connect(installed / "var" / "relayboard.db")) as database:
         webhooks = dict(database.execute("SELECT name, webhook_url FROM channel WHERE is_active"))
-    (receiver,) = (line.split()[-1] for line in told if line.startswith("Webhooks"))
     assert (signed_in["workspace"]["name"], contacts) == ("Demo clinic", 200)
     assert (webhooks["Clinic phone"], webhooks["Newer"]) == (receiver, None)
+    assert len(answers) == 6  # the service, its console and explorer, the receiver of webhooks and two lists
+    assert {url: status for url, status in answers.items() if status != 200} == {}

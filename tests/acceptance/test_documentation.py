@@ -4,13 +4,10 @@ import doctest
 import gzip
 import importlib.util
 import json
-import os
 import re
 import shlex
 import shutil
-import signal
 import subprocess
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from uuid import uuid4
@@ -83,7 +80,7 @@ STARTED_ELSEWHERE: dict[tuple[str, ...], set[str]] = {
     **{leaf: set(shlex.split(" ".join(SERVICE_CASES[leaf]))) for leaf in (("serve",), ("webhook", "listen"))},
     ("demo",): {"--port"},
 }
-"""By tests/relayboard/test_starting.py, and below: the demo of `make serve`."""
+"""By tests/relayboard/test_starting.py, and test_demo.py."""
 _PROCESSES = {read_words(each.values[0]) for each in COMMANDS if is_process(each.values[0])}
 PROCESSES = sorted(words for words in _PROCESSES if not (add_nothing(words, _PROCESSES) or is_started_elsewhere(words)))
 
@@ -290,58 +287,9 @@ def test_a_command_in_a_sentence_is_one(command: str, world: World, filled_folde
 
 
 @pytest.fixture
-def installed(tmp_path: Path) -> Path:
-    """What lies in the folder after `make` has installed: the Makefile, and the command below .venv."""
-    for name in ("Makefile", "pyproject.toml"):
-        shutil.copy(ROOT / name, tmp_path / name)
-    (tmp_path / ".venv").mkdir()
-    (tmp_path / ".venv" / "bin").symlink_to(Path(sys.executable).parent)
-    (tmp_path / ".venv" / ".installed").touch()
-    (tmp_path / "docs").mkdir()
-    shutil.copy(ROOT / "docs" / "clinic.json", tmp_path / "docs" / "clinic.json")
-    return tmp_path
-
-
-@pytest.fixture
 def shell(installed: Path) -> list[str]:
     """The commands of README in a shell that has activated what `make serve` installed."""
     return ["bash", "-c", 'source .venv/bin/activate && exec "$@"', "bash"]
-
-
-def test_make_serve_tells_the_story_prints_no_dead_address_and_an_app_is_tested_against_it(installed: Path) -> None:
-    with started("serve", "PORT=0", folder=installed, command=["make"]) as running:
-        running.wait_for("Everything works")
-        running.wait_for(r"curl .*/contacts\.json")  # the last that it tells
-        token = running.wait_for(r"Token +(rb_\S+)").group(1)
-        root = running.wait_for(r"API +(http://\S+)/api/").group(1)
-        addresses = {root, *re.findall(r"http://[^\s)']+", running.text)}
-        headers = {"Authorization": f"Token {token}"}
-        answers = {url: requests.get(url, headers=headers, timeout=60).status_code for url in addresses}
-        try_app(root, installed)
-        os.killpg(running.process.pid, signal.SIGINT)
-        running.process.wait(PATIENCE_SECONDS)
-
-    assert len(answers) == 6  # the service, its console and explorer, the receiver of webhooks and two lists
-    assert {url: status for url, status in answers.items() if status != 200} == {}
-
-
-def try_app(url: str, folder: Path) -> None:
-    """Says to the demo what an app would, as docs/relayer-protocol.md prints it."""
-    blocks = [block for block in read_blocks(ROOT / "docs" / "relayer-protocol.md") if block.kind == "console"]
-    lines = [line.removeprefix("$ ") for block in blocks for line in block.text.splitlines()]
-    said: dict[str, str] = {}
-    code = "CODE"
-    for line in lines:
-        words = [code if word == "CODE" else word for word in shlex.split(line.replace("http://127.0.0.1:8080", url))]
-        done = call_forked(*words[1:], folder=folder, environment=make_environment())
-        assert done.returncode == 0, (line, done.stderr)
-        said[line] = done.stdout
-        code = json.loads(done.stdout).get("claim_code") or code
-        assert ("> POST /relayers/relayer/" in done.stderr) is ("--wire" in words), line
-
-    shown = {line: json.loads(text) for line, text in said.items() if " phone " in line}
-    assert [line for line, each in shown.items() if each["refused"]] == [line for line in shown if "offset" in line]
-    assert json.loads(said[lines[-1]])["relayer_id"] is None
 
 
 def test_readme_works_as_printed(installed: Path, shell: list[str]) -> None:
@@ -354,15 +302,8 @@ def test_readme_works_as_printed(installed: Path, shell: list[str]) -> None:
             if words[0] == "curl":
                 check_curl(words, url, names["TOKEN"])
                 continue
-            done = subprocess.run(
-                [*shell, *words],
-                cwd=installed,
-                env=make_environment(),
-                input=TYPED.get(" ".join(words[1:3]), "Bob\n"),
-                capture_output=True,
-                text=True,
-                timeout=PATIENCE_SECONDS,
-            )
+            typed = TYPED.get(" ".join(words[1:3]), "Bob\n")
+            done = call_forked(*words[1:], folder=installed, environment=make_environment(), typed=typed)
             assert (done.returncode, done.stderr) == (0, ""), line
             if words[1] == "workspace":
                 names["UUID"] = json.loads(done.stdout)["uuid"]
