@@ -161,13 +161,13 @@ def test_a_revision_is_written_from_the_tables_as_it_runs(
     planned.tables["label"].append_column(Column("color", Text, server_default=""))
     kinds = {repr(each.type): each.type for table in metadata.sorted_tables for each in table.c}
     Table(
-        "reminder",
+        "planned",
         planned,
         Column("id", BigId, primary_key=True),
         Column(OWNER, ForeignKey("workspace.id"), nullable=False),
         Column("contact_id", BigId, ForeignKey("contact.id", ondelete="CASCADE"), nullable=False),
         *(Column(f"kind_{number}", kind) for number, kind in enumerate(kinds.values())),
-        Index("ix_reminder_page", OWNER, "id"),
+        Index("ix_planned_page", OWNER, "id"),
         sqlite_autoincrement=True,
         info=policy("whom people want to contact again", erased="rows"),
     )
@@ -176,9 +176,9 @@ def test_a_revision_is_written_from_the_tables_as_it_runs(
     monkeypatch.setattr(migrations, "list_revisions", list_revisions.__wrapped__)
     newest = list_revisions()[-1]
 
-    assert main(["9999", "add", "reminders"]) == 0
+    assert main(["9999", "add", "what", "is", "planned"]) == 0
 
-    file = str(folder / "versions" / "9999_add_reminders.py")
+    file = str(folder / "versions" / "9999_add_what_is_planned.py")
     for step in (["check"], ["format", "--check"]):
         subprocess.run([sys.executable, "-m", "ruff", *step, file], check=True)
     upgrade(migrated_database.engine)

@@ -2,8 +2,9 @@
 the audit log and in a file of its workspace."""
 
 import pytest
-from sqlalchemy import Table
+from sqlalchemy import Table, UniqueConstraint
 
+from openapi.bundle import bundle
 from persistence.data_requests.requests import LISTS
 from persistence.tables.complete import metadata
 from persistence.tables.policies import POLICY, policy_of
@@ -15,6 +16,8 @@ NOT_COPIED = {
     *("data_request", "incoming_file", "webchat_visitor", "message_thread", "flow_callback", "participant"),
 }
 """What has only ids, or what the copies of other records show."""
+FEW = {"data_request", "trigger_contact"}
+"""Tables that stay so small that they are read whole."""
 NOT_IDS = {(name, "external_id") for name in ("channel_event", "message", "template_translation")}
 TABLES = metadata.sorted_tables
 
@@ -40,12 +43,18 @@ def test_what_belongs_to_a_contact_says_what_erasing_merging_and_copying_do(tabl
     assert rule.merged in {"apart", "left", "moved", *table.c.keys()}, f"{table.name}: what becomes of it in a merge?"
     is_copied = (rule.copied is not None, table.name in NOT_COPIED)
     assert is_copied in {(True, False), (False, True)}, f"{table.name}: under which name do people get copies of it?"
+    unique = [[*each.columns] for each in table.constraints if isinstance(each, UniqueConstraint)]
+    keys = [[*table.primary_key], *([*each.columns] for each in table.indexes), *unique]
+    begins = {next(column.name for column in key if column.name != OWNER) for key in keys}
+    assert ("contact_id" in begins) != (table.name in FEW), f"{table.name}: which index finds the rows of a contact?"
 
 
 def test_people_get_copies_of_what_tables_say() -> None:
     said = {policy_of(table).copied: table for table in TABLES if policy_of(table).copied is not None}
 
     assert {name: spec.table for name, spec in LISTS.items()} == said
+    told = bundle("v2")["paths"]["/data_requests.json"]["post"]["description"]
+    assert [name for name in said if name not in told] == []
 
 
 @pytest.mark.parametrize("table", [each for each in TABLES if OWNER in each.c], ids=lambda table: table.name)
