@@ -1,5 +1,6 @@
-"""Runs commands, each in a process of its own that has loaded what many of them need and nothing heavy, and tells what
-each loaded: reads lists of arguments as lines of JSON, and writes for each the modules and the exit status."""
+"""Runs groups of commands, each group in a process of its own that has loaded what many commands need and nothing
+heavy, and tells what each loaded: gets the names of heavy modules as arguments, reads groups as lines of JSON, and
+writes for each command its exit status and the heavy modules that none before it in its group had loaded."""
 
 import contextlib
 import gc
@@ -25,17 +26,22 @@ LOADED = (failures, lists, output, tokens, broadcasts, channels, contacts, flows
 would be found with each command."""
 
 
-def run(arguments: list[str], out: int) -> None:
-    """Ends the process."""
+def run(arguments: list[str]) -> int:
+    """The exit status."""
     sys.stdin = io.StringIO("the river is wide in march\n")
-    status = 1
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         try:
-            status = main(arguments)
+            return main(arguments)
         except SystemExit as ended:
-            status = int(str(ended.code))
-    os.write(out, json.dumps({"status": status, "modules": sorted(sys.modules)}).encode() + b"\n")
-    os._exit(0)
+            return int(str(ended.code))
+
+
+def tell(group: list[list[str]], heavy: set[str], out: int) -> None:
+    loaded: set[str] = set()
+    for arguments in group:
+        status, found = run(arguments), heavy & set(sys.modules)
+        os.write(out, json.dumps({"status": status, "heavy": sorted(found - loaded)}).encode() + b"\n")
+        loaded = found
 
 
 if __name__ == "__main__":
@@ -43,5 +49,8 @@ if __name__ == "__main__":
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
-            run(json.loads(line), 1)
+            try:
+                tell(json.loads(line), set(sys.argv[1:]), 1)
+            finally:
+                os._exit(0)
         os.waitpid(child, 0)

@@ -104,7 +104,9 @@ LIGHT = [words for words in GOOD if words not in READ_DEFINITIONS | CALL_SERVERS
 
 @pytest.fixture(scope="module")
 def loaded(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[Leaf, tuple[int, set[str]]]:
-    """For each command its exit status, and the heavy modules that it loaded."""
+    """For each command its exit status, and the heavy modules that it loaded. Those of one need are called in one
+    process: what one of them loads they may all load, or it is found with the first.
+    """
     folder = tmp_path_factory.mktemp("light")
     path = folder / "relayboard.db"
     path.write_bytes(sqlite_template.read_bytes())
@@ -119,17 +121,18 @@ def loaded(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> d
         "RELAYBOARD_MEDIA_URL": f"file://{folder / 'media'}",
         "PYTHONPATH": str(Path(__file__).parents[3]),
     }
+    groups = [[words for words in LIGHT if NEEDS.get(words, set()) == needed] for needed in find_needs()]
     token = make_token(database, workspace, "administrator")
     service = RunningService(url, folder, environment, database, workspace, token, are_forked=True)
     try:
         service.start("api")
         service.wait_until_ready()
         with made_world(service, folder) as world:
-            lines = [json.dumps(arrange(words, GOOD[words][0], world)[0]) + "\n" for words in LIGHT]
+            lines = [json.dumps([arrange(words, GOOD[words][0], world)[0] for words in each]) + "\n" for each in groups]
     finally:
         service.close()
     said = subprocess.run(
-        [sys.executable, "-m", "tests.relayboard.every_command.loaded"],
+        [sys.executable, "-m", "tests.relayboard.every_command.loaded", *HEAVY],
         input="".join(lines),
         capture_output=True,
         text=True,
@@ -138,7 +141,14 @@ def loaded(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> d
         check=True,
     )
     told = [json.loads(line) for line in said.stdout.splitlines()]
-    return {words: (each["status"], set(HEAVY) & set(each["modules"])) for words, each in zip(LIGHT, told, strict=True)}
+    called = [words for group in groups for words in group]
+    return {words: (each["status"], set(each["heavy"])) for words, each in zip(called, told, strict=True)}
+
+
+def find_needs() -> list[set[str]]:
+    """The sets that commands need, the largest first: a webhook that is set would let later commands load more."""
+    needs = dict.fromkeys(frozenset(NEEDS.get(words, set())) for words in LIGHT)
+    return [set(each) for each in sorted(needs, key=len, reverse=True)]
 
 
 def test_every_command_is_light_or_said_to_be_heavy() -> None:
