@@ -27,7 +27,7 @@ from sqlalchemy import (
 from persistence.database import Transaction, upsert
 from persistence.errors import InvalidInput
 from persistence.labels import find_label
-from persistence.lists import Condition, ListQuery, ListSpec, belongs_to
+from persistence.lists import Condition, ListQuery, ListSpec, belongs_to, found_first
 from persistence.messages.records import FOLDERS, MESSAGE_FIELDS, labels_of_message, with_names
 from persistence.pages import Order
 from persistence.records import Record, Template, optional
@@ -194,6 +194,7 @@ CONVERSATIONS = ListSpec(
     filters={
         "assignee": _assigned_to,
         "contact": belongs_to(conversation.c.contact_id, contact),
+        "contacts": found_first(conversation.c.contact_id, contact),
         "folder": _in_folder,
         "label": _with_label,
         "search": _matching,

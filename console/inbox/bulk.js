@@ -9,10 +9,11 @@ import { Field } from "../parts/small.js";
 import { cursorOf, get, post } from "../shared/api.js";
 import { useAll } from "../shared/lists.js";
 import { tell } from "../shared/live.js";
-import { partsOf, takenBack } from "../shared/parts.js";
+import { PART, partsOf, takenBack } from "../shared/parts.js";
 import { account, may } from "../shared/session.js";
 import { number, shortTime, t } from "../shared/texts.js";
 import { html, useEffect, useState } from "../shared/ui.js";
+import { severalOf } from "./conversation_list.js";
 import { SNOOZED } from "./folders.js";
 import { SnoozeForm } from "./snooze.js";
 
@@ -22,7 +23,8 @@ import { SnoozeForm } from "./snooze.js";
  * @typedef {{uuid: string, name: string | null, urns: string[], contact: string, ticket: string, assignee: string | null, unread: number, until: string | null,
  *   message: {id: number, labels: string[]} | null}} Several
  * @typedef {{title: string, icon: string, done: string, fits?: (each: Several) => boolean, work: (some: Several[], key?: string) => Promise<unknown>,
- *   undo: (some: Several[]) => Promise<unknown>}} Deed `fits` tells with which it can be done
+ *   undo: (some: Several[]) => Promise<unknown>, isOfConversations?: boolean}} Deed `fits` tells with which it can be done; one that is of conversations
+ *   asks for those of tickets
  * @typedef {import("../parts/selection.js").Selection} Selection
  */
 
@@ -97,6 +99,19 @@ function useMatching(name, filters, several, isAsked) {
   return { matching: isOffered ? matching : null, total: number(found.count) };
 }
 
+/**
+ * These tickets with what the service knows of their conversations now, each contact once.
+ * @param {Several[]} tickets
+ */
+async function withConversations(tickets) {
+  const byContact = new Map(tickets.map((each) => [each.contact, { ...each, unread: 0, message: /** @type {Several["message"]} */ (null) }]));
+  for (const { records } of partsOf([...byContact.keys()])) {
+    const { results } = await get("conversations", { contacts: records, page_size: PART });
+    for (const { contact, unread, message } of results.map(severalOf)) Object.assign(byContact.get(contact) ?? {}, { unread, message });
+  }
+  return [...byContact.values()];
+}
+
 /** @type {(each: Several) => boolean} */
 const hasTicket = ({ ticket }) => !!ticket;
 
@@ -117,6 +132,7 @@ const labelling = (label) => ({
   title: t("act.label"),
   icon: "label",
   done: t("label.saved"),
+  isOfConversations: true,
   fits: ({ message }) => !!message,
   work: (some, key) => post("message_actions", { messages: some.map(({ message }) => message?.id ?? 0), action: "label", label_name: label }, undefined, key),
   undo: async (some) => {
@@ -138,7 +154,8 @@ export default function Bulk({ selection, picked, filters, several, hasMore, isT
   const every = isEvery && selection.isAll && matching;
 
   const run = (/** @type {Deed} */ deed) => async () => {
-    const records = every ? await every() : picked;
+    const chosen = every ? await every() : picked;
+    const records = isTickets && deed.isOfConversations ? await withConversations(chosen) : chosen;
     const fitting = records.filter(deed.fits ?? (() => true));
     if (fitting.length === 0) return notify(t("bulk.none"), true);
     const undo = async () => {
@@ -157,13 +174,13 @@ export default function Bulk({ selection, picked, filters, several, hasMore, isT
   const deeds = [
     may("act_on_tickets") && !isClosed && { title: t("tickets.close"), icon: "check", done: t("bulk.closed"), fits: hasTicket, work: turnTickets("close"), undo: turnTickets("reopen") },
     may("act_on_tickets") && isClosed && { title: t("tickets.reopen"), icon: "ticket", done: t("bulk.reopened"), work: turnTickets("reopen"), undo: turnTickets("close") },
-    !isTickets && may("act_on_contacts") && !isArchived && { title: t("act.archive"), icon: "archive", done: t("inbox.archived"), ...archiving() },
-    !isTickets && may("act_on_contacts") && isArchived && { title: t("inbox.move_back"), icon: "inbox", done: t("inbox.moved_back"), work: moveMessages("restore_messages"), undo: moveMessages("archive_messages") },
+    may("act_on_contacts") && !isArchived && { title: t("act.archive"), icon: "archive", done: t("inbox.archived"), isOfConversations: true, ...archiving() },
+    may("act_on_contacts") && isArchived && { title: t("inbox.move_back"), icon: "inbox", done: t("inbox.moved_back"), work: moveMessages("restore_messages"), undo: moveMessages("archive_messages") },
   ];
   /** @type {Deed} */
-  const read = { title: t("bulk.read"), icon: "check", done: t("bulk.are_read"), work: mark(false), undo: (some) => mark(true)(some.filter(({ unread }) => unread > 0)) };
+  const read = { title: t("bulk.read"), icon: "check", done: t("bulk.are_read"), isOfConversations: true, work: mark(false), undo: (some) => mark(true)(some.filter(({ unread }) => unread > 0)) };
   /** @type {Deed} */
-  const unread = { title: t("inbox.mark_unread"), icon: "inbox", done: t("bulk.are_unread"), work: mark(true), undo: (some) => mark(false)(some.filter((each) => each.unread === 0)) };
+  const unread = { title: t("inbox.mark_unread"), icon: "inbox", done: t("bulk.are_unread"), isOfConversations: true, work: mark(true), undo: (some) => mark(false)(some.filter((each) => each.unread === 0)) };
   const me = account.value?.user.email;
   const people = [...users.filter(({ email }) => email === me), ...users.filter(({ email }) => email !== me)];
   const assign = may("act_on_tickets") && !isClosed && [
@@ -174,7 +191,7 @@ export default function Bulk({ selection, picked, filters, several, hasMore, isT
   const wake = { title: t("snooze.end"), icon: "clock", done: t("snooze.ended"), work: snooze("unsnooze"), undo: async (some) => {
     for (const [until, theirs] of groupsOf(some, (each) => each.until ?? "")) await snooze("snooze", until)(theirs);
   } };
-  const more = !isTickets && may("act_on_conversations") && [read, unread, ...(filters.folder === SNOOZED ? [wake] : [])].map((deed) => ({ text: deed.title, icon: deed.icon, onPick: ask(deed) }));
+  const more = may("act_on_conversations") && [read, unread, ...(filters.folder === SNOOZED ? [wake] : [])].map((deed) => ({ text: deed.title, icon: deed.icon, onPick: ask(deed) }));
   return html`
     <div class="bulk-line" role="toolbar" aria-label=${t("bulk.title")}>
       <input type="checkbox" aria-label=${t("contacts.choose_all")} title=${t("contacts.choose_all")} checked=${selection.isAll} onChange=${() => (setEvery(false), selection.all())} />
@@ -182,22 +199,23 @@ export default function Bulk({ selection, picked, filters, several, hasMore, isT
       <span class="grows"></span>
       ${assign && html`<${Menu} label=${t("tickets.assignee")} icon="person" items=${assign} />`}
       ${deeds.map((deed) => deed && html`<button key=${deed.icon} type="button" class="quiet icon-only" aria-label=${deed.title} title=${deed.title} onClick=${ask(deed)}><${Icon} name=${deed.icon} /></button>`)}
-      ${!isTickets && may("act_on_messages") && html`<button type="button" class="quiet icon-only" aria-label=${t("act.label")} title=${t("act.label")} onClick=${() => setLabels(true)}><${Icon} name="label" /></button>`}
+      ${may("act_on_messages") && html`<button type="button" class="quiet icon-only" aria-label=${t("act.label")} title=${t("act.label")} onClick=${() => setLabels(true)}><${Icon} name="label" /></button>`}
       ${!isTickets && may("act_on_conversations") && html`<button type="button" class="quiet icon-only" aria-label=${t("snooze.title")} title=${t("snooze.title")} onClick=${() => setSnoozes(true)}><${Icon} name="clock" /></button>`}
       ${more && html`<${Menu} label=${t("act.more_actions")} items=${more} />`}
       <button type="button" class="quiet icon-only" aria-label=${t("bulk.clear")} title=${t("bulk.clear")} onClick=${() => selection.set([])}><${Icon} name="close" /></button>
       ${selection.isAll && matching && html`<button type="button" class="quiet every" aria-pressed=${!!every} onClick=${() => setEvery(!isEvery)}>${t("contacts.choose_everyone", { count: total })}</button>`}
     </div>
     ${snoozes && html`<${SnoozeForm} onClose=${() => setSnoozes(false)} onChosen=${(/** @type {string} */ until) => run(snoozing(until))()} />`}
-    ${labels && html`<${LabelMany} onClose=${() => setLabels(false)} onChosen=${(/** @type {string} */ label) => run(labelling(label))()} />`}
+    ${labels && html`<${LabelMany} count=${every ? total : ""} onClose=${() => setLabels(false)} onChosen=${(/** @type {string} */ label) => run(labelling(label))()} />`}
   `;
 }
 
-/** @param {{onClose: () => void, onChosen: (label: string) => Promise<unknown>}} props */
-function LabelMany({ onClose, onChosen }) {
+/** @param {{count: string, onClose: () => void, onChosen: (label: string) => Promise<unknown>}} props with a `count`, of all that match */
+function LabelMany({ count, onClose, onChosen }) {
   const labels = useAll("labels");
   return html`
     <${FormDialog} title=${t("act.label")} submit=${t("act.save")} onSubmit=${(/** @type {FormData} */ data) => onChosen(String(data.get("label")).trim())} onClose=${onClose}>
+      ${count && html`<p>${t("bulk.all_text", { count })}</p>`}
       <${Field} label=${t("act.label")} id="label-many">
         <input id="label-many" name="label" list="labels-known" maxlength="64" required autocomplete="off" />
         <datalist id="labels-known">${labels.map(({ uuid, name }) => html`<option key=${uuid} value=${name} />`)}</datalist>

@@ -53,8 +53,9 @@ export function ConversationList({ list, shown, chosen, query, sought, hasFound,
 }
 
 /** Drawn anew only when something of it changes, as all that read a signal. @param {Conversation & {isChosen: boolean, isStop: boolean, isPicked: boolean | undefined, query: Record<string, string>,
- *   onToggle: (uuid: string, isRange: boolean) => void}} props without `isPicked` nothing can be chosen */
-function Row({ contact, urn, last_message: last, unread_count: unread, ticket, labels, folder, snoozed_until: until, snoozed_by: by, isChosen, isStop, isPicked, query, onToggle }) {
+ *   onToggle: (uuid: string, isRange: boolean) => void}} row without `isPicked` nothing can be chosen */
+function Row(row) {
+  const { contact, urn, last_message: last, unread_count: unread, ticket, isChosen, isStop, isPicked, query, onToggle } = row;
   const refused = refusedReplyTo(contact.uuid);
   const assignee = ticket?.assignee;
   const name = displayName(contact.name, urn);
@@ -76,20 +77,39 @@ function Row({ contact, urn, last_message: last, unread_count: unread, ticket, l
               </span>`}
           ${unread > 0 && html`<span class="count"><span class="hidden">${t("inbox.unread")} </span>${unread}</span>`}
         </span>
-        <span class="conversation-about">
-          ${hasDraft(`reply.${contact.uuid}`) && html`<span class="draft-mark">${t("inbox.draft")}</span>`}
-          ${last.due_reason === "chosen" && last.status === "queued" && html`<span class="snoozed-until" title=${t("later.at", { time: shortTime(last.due_on ?? "") })}><${Icon} name="send" size=${13} />
-            <span class="hidden">${t("later.at", { time: "" })}</span>${listTime(last.due_on ?? "")}</span>`}
-          ${until && html`<span class="snoozed-until" title=${snoozeText(until, folder, by?.name || by?.email)}><${Icon} name="clock" size=${13} />
-            <span class="hidden">${snoozeText(until, folder)}</span><span aria-hidden="true">${listTime(until)}</span></span>`}
+        <${Marks} ...${row}>
           ${ticket && html`<span class="has-ticket" title=${t("ticket.open")}><${Icon} name="ticket" size=${13} /><span class="hidden">${t("ticket.open")}: </span>
             <bdi>${assignee ? assignee.name || assignee.email : t("tickets.nobody")}</bdi></span> <${ReplyDue} due=${ticket.reply_due} />`}
-          ${labels.map(({ uuid, name }) => html`<span key=${uuid} class="tag" dir="auto">${name}</span>`)}
-          ${last.channel && html`<span class="by-channel"><${Icon} name="channel" size=${12} /> <bdi>${channelName(last.channel)}</bdi></span>`}
-        </span>
+        <//>
       </span>
     </a>
   `;
+}
+
+/**
+ * What a row says of a conversation besides its messages: what waits in it, its labels and its channel. Of a contact without
+ * messages it says whether an answer was begun.
+ * @param {Partial<Conversation> & {contact: Conversation["contact"], children?: any}} props the children stand before the labels
+ */
+export function Marks({ contact, labels = [], last_message: last, folder = null, snoozed_until: until, snoozed_by: by, children }) {
+  return html`
+    <span class="conversation-about">
+      ${hasDraft(`reply.${contact.uuid}`) && html`<span class="draft-mark">${t("inbox.draft")}</span>`}
+      ${last?.due_reason === "chosen" && last.status === "queued" && html`<span class="snoozed-until" title=${t("later.at", { time: shortTime(last.due_on ?? "") })}><${Icon} name="send" size=${13} />
+        <span class="hidden">${t("later.at", { time: "" })}</span>${listTime(last.due_on ?? "")}</span>`}
+      ${until && html`<span class="snoozed-until" title=${snoozeText(until, folder, by?.name || by?.email)}><${Icon} name="clock" size=${13} />
+        <span class="hidden">${snoozeText(until, folder)}</span><span aria-hidden="true">${listTime(until)}</span></span>`}
+      ${children}
+      ${labels.map(({ uuid, name }) => html`<span key=${uuid} class="tag" dir="auto">${name}</span>`)}
+      ${last?.channel && html`<span class="by-channel"><${Icon} name="channel" size=${12} /> <bdi>${channelName(last.channel)}</bdi></span>`}
+    </span>
+  `;
+}
+
+/** What matters of a conversation where something is done with several. @param {Conversation} conversation @returns {import("./bulk.js").Several} */
+export function severalOf({ uuid, contact, urn, ticket, unread_count: unread, last_message: last, snoozed_until: until }) {
+  const message = last.direction === "in" && last.visibility !== "deleted" ? { id: last.id, labels: last.labels.map(({ name }) => name ?? "") } : null;
+  return { uuid, name: contact.name, urns: urn ? [urn] : [], contact: uuid, ticket: ticket?.uuid ?? "", assignee: ticket?.assignee?.email ?? null, unread, until, message };
 }
 
 /** What a row or an open conversation says of its time. @param {string} until @param {string | null} folder @param {string} [name] of who put it away */

@@ -65,7 +65,7 @@ function withTicket(row, { uuid, topic, assignee, status, reply_due }) {
 const withPlace = (row, { folder, unread_count, snoozed_until, snoozed_by }) => ({ ...row, folder, unread_count, snoozed_until, snoozed_by });
 
 /** The row after something that was told, or null if it has to be asked for. @param {Conversation} row @param {Told} told */
-function withTold(row, told) {
+export function withTold(row, told) {
   if ("direction" in told) return withMessage(row, told);
   if ("topic" in told) return withTicket(row, told);
   if ("folder" in told) return withPlace(row, told);

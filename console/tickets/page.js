@@ -1,5 +1,6 @@
 /** Tickets: conversations that wait for a person, by topic and assignee. */
 
+import { Marks } from "../inbox/conversation_list.js";
 import { useKeys } from "../inbox/keys.js";
 import { Thread } from "../inbox/thread.js";
 import { Icon } from "../parts/icons.js";
@@ -18,6 +19,7 @@ import { go, link } from "../shared/router.js";
 import { account, may } from "../shared/session.js";
 import { fullTime, listTime, t } from "../shared/texts.js";
 import { classes, html, useEffect, useRef, useState } from "../shared/ui.js";
+import { useConversations } from "./conversations.js";
 import { TicketFigures } from "./figures.js";
 
 /** @typedef {import("../shared/contract.js").Listed<"tickets">} Ticket */
@@ -50,6 +52,7 @@ function TicketList({ place }) {
   const shown = list.items;
   const { overdue } = counts.value;
   const addresses = useAddresses(shown.map(({ contact }) => contact));
+  const conversations = useConversations(shown.map(({ contact }) => contact.uuid));
   const [opened, refreshOpened] = useTicket(chosen);
   const refresh = () => (list.refresh(), refreshOpened());
   useChanges(["ticket"], refresh);
@@ -86,7 +89,7 @@ function TicketList({ place }) {
             ${may("write_definitions") && html`<a class="button" href=${link(["flows", "templates", "help"])}>${t("templates.from")}</a>`}<//>`}
           <${Rows} items=${shown} idOf=${(/** @type {Ticket} */ { uuid }) => uuid} chosen=${chosen} hasMore=${list.hasMore} onKeyDown=${selection.press}
             draw=${(/** @type {Ticket} */ each, /** @type {boolean} */ isStop) =>
-              html`<${Row} ticket=${each} urn=${addresses.get(each.contact.uuid)} isChosen=${each.uuid === chosen} isStop=${isStop} query=${place.query} selection=${may("act_on_tickets") ? selection : null} />`} />
+              html`<${Row} ticket=${each} urn=${addresses.get(each.contact.uuid)} conversation=${conversations.get(each.contact.uuid)} isChosen=${each.uuid === chosen} isStop=${isStop} query=${place.query} selection=${may("act_on_tickets") ? selection : null} />`} />
           <${ListEnd} list=${list} />
         </div>
       </section>
@@ -118,18 +121,20 @@ function useTicket(uuid) {
 /** @param {Ticket} ticket @returns {import("../inbox/bulk.js").Several} */
 const severalOf = ({ uuid, contact, assignee }) => ({ uuid, name: contact.name, urns: [], contact: contact.uuid, ticket: uuid, assignee: assignee?.email ?? null, unread: 0, until: null, message: null });
 
-/** @param {{ticket: Ticket, urn?: string, isChosen: boolean, isStop: boolean, query: Record<string, string>, selection: import("../parts/selection.js").Selection | null}} props */
-function Row({ ticket, urn, isChosen, isStop, query, selection }) {
+/** @param {{ticket: Ticket, urn?: string, conversation?: import("../inbox/conversation_list.js").Conversation | null, isChosen: boolean, isStop: boolean, query: Record<string, string>, selection: import("../parts/selection.js").Selection | null}} props */
+function Row({ ticket, urn, conversation, isChosen, isStop, query, selection }) {
   const name = displayName(ticket.contact.name, urn);
+  const unread = conversation?.unread_count ?? 0;
   const isPicked = selection?.chosen.has(ticket.uuid);
   const pick = (/** @type {MouseEvent} */ event) => event.shiftKey && selection && (event.preventDefault(), selection.toggle(ticket.uuid, true));
   return html`
     ${selection && html`<${RowBox} name=${name} isChosen=${isPicked} onToggle=${(/** @type {boolean} */ isRange) => selection.toggle(ticket.uuid, isRange)} />`}
-    <a class=${classes("conversation", isPicked && "is-picked")} href=${link(["tickets", ticket.uuid], query)} aria-current=${isChosen ? "true" : undefined} tabindex=${isStop ? 0 : -1} onClick=${pick}>
+    <a class=${classes("conversation", unread > 0 && "unread", isPicked && "is-picked")} href=${link(["tickets", ticket.uuid], query)} aria-current=${isChosen ? "true" : undefined} tabindex=${isStop ? 0 : -1} onClick=${pick}>
       <${Avatar} name=${ticket.contact.name} id=${ticket.contact.uuid} />
       <span class="conversation-text">
         <span class="conversation-top">
           <strong><bdi>${name}</bdi></strong>
+          ${unread > 0 && html`<span class="count"><span class="hidden">${t("inbox.unread")} </span>${unread}</span>`}
         </span>
         <span class="conversation-last">
           <span class="preview"><${Badge}>${ticket.topic.name}<//></span>
@@ -140,6 +145,7 @@ function Row({ ticket, urn, isChosen, isStop, query, selection }) {
           <time datetime=${ticket.modified_on} title=${fullTime(ticket.modified_on)}>${t("tickets.changed_on", { time: listTime(ticket.modified_on) })}</time>
           <time datetime=${ticket.opened_on} title=${fullTime(ticket.opened_on)}>${t("tickets.opened_on", { time: listTime(ticket.opened_on) })}</time>
         </span>
+        <${Marks} ...${conversation} contact=${ticket.contact} />
       </span>
     </a>
   `;

@@ -1,14 +1,19 @@
-"""The list of tickets says by which time it is ordered, and which first replies are late, in a real browser."""
+"""The list of tickets says by which time it is ordered and which first replies are late, and something is done with
+several, in a real browser.
+"""
 
 import re
 from datetime import timedelta
 
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import BrowserContext, Page, expect
 from sqlalchemy import select, update
 
+from persistence.labels import ensure_label
+from persistence.messages.actions import add_label
 from persistence.tables.contacts import contact, ticket
+from testbed.running import wait_until
 from tests.console.clinic import Clinic
-from tests.console.pages import findings, sign_in
+from tests.console.pages import findings, pick, sign_in, undo
 
 CONTACTS, TICKETS = "/api/v2/contacts.json", "/api/v2/tickets.json"
 
@@ -24,22 +29,69 @@ def open_ticket(clinic: Clinic, name: str, number: str, opened_days_ago: int, ch
     return str(person)
 
 
-def test_the_list_of_tickets_shows_and_follows_the_time_of_the_last_change(
+def choose(page: Page) -> None:
+    for name in ("Opened First", "Opened Later"):
+        page.locator(".drawn-rows li", has_text=name).locator(".row-box").click()
+    expect(page.get_by_role("toolbar")).to_contain_text("Chosen: 2")
+
+
+def folders(clinic: Clinic, people: list[str]) -> set[str]:
+    found = clinic.service.get("/api/v2/conversations.json", contacts=",".join(people))["results"]
+    return {each["folder"] for each in found}
+
+
+def test_the_list_of_tickets_follows_the_last_change_and_several_are_labelled_read_and_archived(
     somebody: BrowserContext, clinic: Clinic
 ) -> None:
-    open_ticket(clinic, "Opened First", "+250788000901", opened_days_ago=400, changed_days_ago=370)
-    open_ticket(clinic, "Opened Later", "+250788000902", opened_days_ago=380, changed_days_ago=375)
-    page = sign_in(somebody, clinic, "agent", place="tickets")
-    rows = page.locator(".conversation", has_text="Opened ").filter(has=page.locator(".ticket-times"))
-    expect(rows.filter(has_text="Opened First")).to_be_visible()
-    names = [name for name in rows.locator("strong").all_inner_texts() if name in ("Opened First", "Opened Later")]
-    assert names == ["Opened First", "Opened Later"]
-    times = rows.filter(has_text="Opened First").locator("time")
+    """Undo leaves what was so before."""
+    numbers = ["+250788000901", "+250788000902"]
+    people = [
+        open_ticket(clinic, "Opened First", numbers[0], opened_days_ago=400, changed_days_ago=370),
+        open_ticket(clinic, "Opened Later", numbers[1], opened_days_ago=380, changed_days_ago=375),
+    ]
+    for number in numbers:
+        clinic.phone.receive_sms(number, "Gecko?")
+    clinic.sync()
+    page = sign_in(somebody, clinic, "editor", place="tickets")
+    rows = page.locator(".conversation", has_text=re.compile("Opened (First|Later)"))
+    expect(rows.locator("strong")).to_have_text(["Opened First", "Opened Later"])
+    first = rows.first
+    times = first.locator("time")
     moments = [time.get_attribute("datetime") or "" for time in times.all()]
     assert moments == sorted(moments, reverse=True)
     for time, word in zip(times.all(), ("Changed", "Opened"), strict=True):
         assert time.inner_text().startswith(f"{word} ") and time.get_attribute("title")
+    expect(first.locator(".by-channel")).to_be_visible()
+
+    (gecko,) = clinic.service.get("/api/v2/messages.json", contact=people[0])["results"]
+    with clinic.service.database.writing() as tx:
+        workspace_id = clinic.service.workspace.id
+        add_label(tx, workspace_id, [gecko["id"]], ensure_label(tx, workspace_id, "Reptiles"))
+    labelled = rows.filter(has=page.locator(".tag", has_text="Reptiles"))
+    expect(labelled).to_have_count(1)
+    choose(page)
     assert findings(page, "the list of tickets") == []
+    bulk = page.get_by_role("toolbar")
+    bulk.get_by_role("button", name="Label").click()
+    page.get_by_role("dialog").get_by_label("Label").fill("reptiles")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(labelled).to_have_count(2)
+    undo(page, "The labels are saved.")
+    expect(labelled).to_have_count(1)
+
+    counts = rows.locator(".count")
+    expect(counts).to_have_count(2)
+    choose(page)
+    pick(page, "More actions", "Mark as read")
+    expect(counts).to_have_count(0)
+    undo(page, "The conversations are read.")
+    expect(counts).to_have_count(2)
+    choose(page)
+    bulk.get_by_role("button", name="Archive").click()
+    expect(page.locator(".notice").last).to_contain_text("The messages are archived.")
+    assert folders(clinic, people) == {"archived"}
+    undo(page, "The messages are archived.")
+    wait_until(lambda: page.title() and folders(clinic, people) == {"inbox"}, "the messages to be restored")
 
 
 def test_a_first_reply_that_is_late_is_red_and_counted_until_somebody_replies(

@@ -116,7 +116,7 @@ PARAMETERS: Mapping[str, Forms] = {
     "channel_calls.outcome": NOTHING,
     "usages.record": (by_uuid("contact_group"),),
     "channel_checks.channel": (by_uuid("channel"),),
-    "contact": (by_uuid("contact"),),
+    **dict.fromkeys(("contact", "contacts"), (by_uuid("contact"),)),
     "data_requests.contact": (by_text("data_request", "contact_uuid", UNKNOWN_UUID),),
     "email": (BY_EMAIL,),
     "participants.user": (BY_EMAIL,),

@@ -180,11 +180,12 @@ def test_nothing_is_marked_if_one_contact_is_unknown(inbox: Inbox) -> None:
     assert len(inbox.names(unread="true")) == 3
 
 
-def test_conversations_are_found_by_folder_label_and_search(inbox: Inbox) -> None:
+def test_conversations_are_found_by_contacts_folder_label_and_search(inbox: Inbox) -> None:
     label = inbox.api.post(LABELS, {"name": "Complaint"}).json()["uuid"]
     inbox.api.post(ACTIONS, {"messages": inbox.ids["Amina"], "action": "label", "label": label})
     inbox.api.post(ACTIONS, {"messages": inbox.ids["Claire"], "action": "archive"})
 
+    assert inbox.names(contacts=f"{inbox.people['Amina']},{inbox.people['Claire']},{label}") == ["Claire", "Amina"]
     assert inbox.names(folder="Inbox") == ["Bosco", "Amina"]
     assert inbox.names(folder="archived") == ["Claire"]
     assert inbox.names(label="complaint") == ["Amina"]
