@@ -19,12 +19,15 @@ from persistence.relayers.reports import forget_calls_of
 from persistence.sessions.sessions import delete_sessions_of
 from persistence.sql.columns import split
 from persistence.tables.complete import metadata
-from persistence.tables.contacts import contact, contact_note, contact_urn
+from persistence.tables.contacts import CLEARED, contact, contact_note, contact_urn
 from persistence.tables.messages import DELETED, message
 from persistence.tables.policies import policy_of
 from persistence.tickets.actions import delete_tickets_of
 
 GOING = [table for table in metadata.sorted_tables if policy_of(table).erased == "deleted"]
+EMPTIED: dict[str, Any] = {"text": "", "attachments": [], "quick_replies": [], "urn": None, "visibility": DELETED}
+EMPTIED |= {"template": None, "failed_detail": None}
+"""What a deleted message says no more."""
 _IS_THERE = ~contact.c.is_deleted
 
 
@@ -37,9 +40,7 @@ def delete_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[in
     free_urns(tx, (contact_urn.c.workspace_id == workspace_id) & contact_urn.c.contact_id.in_(contact_ids))
     delete_tickets_of(tx, workspace_id, contact_ids)
     leave_all_groups(tx, workspace_id, contact_ids)
-    cleared: dict[str, Any] = {"is_deleted": True, "fields": {}, "open_ticket_count": 0}
-    cleared |= dict.fromkeys(("name", "language", "current_flow_id", "handling_until"))
-    gone = change_contacts(tx, workspace_id, contact_ids, cleared, only=_IS_THERE, returning=(contact.c.uuid,))
+    gone = change_contacts(tx, workspace_id, contact_ids, CLEARED, only=_IS_THERE, returning=(contact.c.uuid,))
     note_deleted(tx, workspace_id, CONTACT, [uuid for (uuid,) in gone])
     _delete_messages_of(tx, workspace_id, contact_ids)
     forget_calls_of(tx, workspace_id, contact_ids)
@@ -76,10 +77,8 @@ def empty_messages(tx: Transaction, workspace_id: int, theirs: ColumnElement[boo
     """Messages of a workspace lose what they say; their records stay as `deleted`."""
     hold_messages(tx, theirs)
     note_former_owners(tx, workspace_id, theirs)
-    emptied: dict[str, Any] = {"text": "", "attachments": [], "quick_replies": [], "urn": None, "visibility": DELETED}
-    emptied |= {"template": None, "failed_detail": None}
     # Queued messages fail in the same statement: a second change of a row would make PostgreSQL lock its channel, in
     # the wrong order.
     failed = {name: case((WAITS, value), else_=message.c[name]) for name, value in INACTIVE.items()}
     changing = theirs & ((message.c.visibility != DELETED) | WAITS)
-    change_messages(tx, workspace_id, changing, {**emptied, **failed})
+    change_messages(tx, workspace_id, changing, {**EMPTIED, **failed})

@@ -44,7 +44,7 @@ from persistence.records import Record
 from persistence.sql.columns import split
 from persistence.stamps import stamped
 from persistence.tables.changes import conversation
-from persistence.tables.contacts import ACTIVE, contact, contact_urn, group, group_membership
+from persistence.tables.contacts import ACTIVE, CLEARED, OF_PERSON, contact, contact_urn, group, group_membership
 from persistence.tables.data_jobs import imported_contact
 from persistence.tables.flows import flow_run, flow_session, flow_start
 from persistence.tables.messages import broadcast, message
@@ -81,23 +81,18 @@ def merge_contacts(tx: Transaction, workspace: Workspace, kept_id: int, other_id
     move_tickets(tx, workspace, other_id, kept_id, user_id)
     group_ids = _manual_groups(tx, workspace, other_id)
     leave_all_groups(tx, workspace.id, [other_id])
-    gained = {
-        "name": kept.name or other.name,
-        "language": kept.language or other.language,
-        "timezone": kept.timezone or other.timezone,
+    gained = {name: getattr(kept, name) or getattr(other, name) for name in OF_PERSON}
+    gained |= {
         "fields": {**other.fields, **kept.fields},
         "created_on": min(kept.created_on, other.created_on),
         "last_seen_on": max(filter(None, (kept.last_seen_on, other.last_seen_on)), default=None),
     }
-    emptied: dict[str, Any] = {"is_deleted": True, "fields": {}, "open_ticket_count": 0}
-    emptied |= dict.fromkeys(("name", "language", "current_flow_id", "handling_until"))
-    emptied["merged_into_id"] = kept_id
     # Whoever was merged is not what an import made any more, and is not taken back.
     of_imports = _ours(imported_contact, workspace) & imported_contact.c.contact_id.in_([kept_id, other_id])
     tx.execute(delete(imported_contact).where(of_imports))
     change_contacts(tx, workspace.id, contact.c.merged_into_id == other_id, {"merged_into_id": kept_id})
     change_contacts(tx, workspace.id, [kept_id], gained)
-    change_contacts(tx, workspace.id, [other_id], emptied)
+    change_contacts(tx, workspace.id, [other_id], {**CLEARED, "merged_into_id": kept_id})
     if kept.status == ACTIVE:
         for group_id in group_ids:
             add_members(tx, workspace.id, group_id, [kept_id])

@@ -89,6 +89,7 @@ def erase_rows(tx: Transaction, person: Person) -> Counts:
     mine = (contact.c.workspace_id == person.workspace_id) & (contact.c.id == person.contact_id)
     if not tx.execute(select(contact.c.is_deleted).where(mine).with_for_update()).scalar_one():
         delete_contacts(tx, person.workspace_id, [person.contact_id])
+    # Earlier versions left it to deleted contacts.
     change_contacts(tx, person.workspace_id, [person.contact_id], {"timezone": None})
     _empty_lone_broadcasts(tx, person)
     _empty_lone_starts(tx, person)

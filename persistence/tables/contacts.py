@@ -84,6 +84,13 @@ and `handling_attempts` how many leases in a row were not given back.
 `merged_into_id` is the contact that took over what a deleted one had. `answers_stopped_on` is since when it gets no
 automatic answers, because it and a flow answered each other in a circle."""
 
+_MARKS, _WORK = {"last_seen_on", "merged_into_id", "answers_stopped_on"}, {"current_flow_id", "handling_until"}
+OF_PERSON = tuple(each.name for each in contact.c if each.nullable and each.name not in _MARKS | _WORK)
+"""What is known of a person besides `fields`: what only one of two has is there after a merge."""
+CLEARED: dict[str, Any] = {"is_deleted": True, "fields": {}, "open_ticket_count": 0}
+CLEARED |= dict.fromkeys((*OF_PERSON, *sorted(_WORK)))
+"""What deletes a contact, whose columns are empty then but for its keys and times."""
+
 
 class SortName(FunctionElement[str]):
     """By what contacts are sorted by name: its beginning in the order of the characters, Latin letters of both cases

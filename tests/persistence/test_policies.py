@@ -2,11 +2,14 @@
 the audit log and in a file of its workspace."""
 
 import pytest
-from sqlalchemy import Table, UniqueConstraint
+from sqlalchemy import JSON, String, Table, UniqueConstraint
 
 from openapi.bundle import bundle
+from persistence.contacts.deletion import EMPTIED
 from persistence.data_requests.requests import LISTS
 from persistence.tables.complete import metadata
+from persistence.tables.contacts import CLEARED, contact
+from persistence.tables.messages import message
 from persistence.tables.policies import POLICY, policy_of
 from persistence.workspace_files.writing import OWNER
 
@@ -47,6 +50,15 @@ def test_what_belongs_to_a_contact_says_what_erasing_merging_and_copying_do(tabl
     keys = [[*table.primary_key], *([*each.columns] for each in table.indexes), *unique]
     begins = {next(column.name for column in key if column.name != OWNER) for key in keys}
     assert ("contact_id" in begins) != (table.name in FEW), f"{table.name}: which index finds the rows of a contact?"
+
+
+def test_a_deleted_contact_or_message_keeps_nothing_that_tells_of_the_person() -> None:
+    marks = {"status", "created_on", "modified_on", "last_seen_on", "merged_into_id", "answers_stopped_on"}
+    texts = {each.name for each in message.c if isinstance(each.type, String | JSON)}
+    kinds = {"direction", "type", "status", "external_id", "failed_reason", "due_reason", "folder"}
+
+    assert contact.c.keys() - CLEARED.keys() == {"id", OWNER, "uuid", "handling_attempts"} | marks
+    assert texts - EMPTIED.keys() == kinds
 
 
 def test_people_get_copies_of_what_tables_say() -> None:
