@@ -80,6 +80,7 @@ class Traffic:
     def __init__(self, nodes: Sequence[str], token: str, callback: str, outside: Outside, *, ca: str = "") -> None:
         self.nodes = list(nodes)
         self.outside = outside
+        self.pause_seconds = 0.0
         self.requests = 0
         self.failed: list[str] = []
         self.accepted: dict[str, list[str]] = {OUT: [], IN: []}
@@ -101,7 +102,9 @@ class Traffic:
 
     @contextmanager
     def flowing(self, pause_seconds: float = 0.0) -> Iterator[None]:
-        thread = threading.Thread(target=self._run, args=(pause_seconds,))
+        """The pause between rounds may be changed meanwhile."""
+        self.pause_seconds = pause_seconds
+        thread = threading.Thread(target=self._run)
         thread.start()
         try:
             yield
@@ -118,7 +121,7 @@ class Traffic:
                 least, deadline = number, time.monotonic() + seconds
             pause.wait(0.1)
 
-    def _run(self, pause_seconds: float) -> None:
+    def _run(self) -> None:
         number = 0
         while not self._stopping.is_set():
             number += 1
@@ -128,7 +131,7 @@ class Traffic:
                 self.accepted[OUT].append(out)
             if self._send(incoming, f"{self._callback}/receive", data={"from": urn, "text": incoming}):
                 self.accepted[IN].append(incoming)
-            self._stopping.wait(pause_seconds)
+            self._stopping.wait(self.pause_seconds)
 
     def _send(self, what: str, path: str, **body: object) -> bool:
         self.requests += 1

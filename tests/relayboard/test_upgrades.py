@@ -25,8 +25,10 @@ from tests.console_script import Started, call, call_forked, make_environment, s
 from tests.next_version import REVISION, make_next_version
 
 LISTENING = r"listens on (http://\S+)"
-PAUSE_SECONDS = 0.1
-"""Between rounds of traffic, which otherwise take the time of the nodes that start."""
+PAUSE_SECONDS, START_SECONDS = 0.1, 0.5
+"""Between rounds of traffic, which otherwise take the time of the nodes, most of all of one that starts."""
+ON_ONE = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+"""For what programs say of a number in a table. How a schema changes, and who does it, is asked on both databases."""
 
 
 @pytest.fixture
@@ -102,6 +104,7 @@ def test_two_nodes_that_start_at_once_migrate_once(newer: dict[str, str], tmp_pa
     assert statuses == [0, 0], [each.text for each in both]
 
 
+@ON_ONE
 def test_an_older_program_refuses_a_newer_schema(
     environment: dict[str, str], only_newer: dict[str, str], tmp_path: Path
 ) -> None:
@@ -121,6 +124,7 @@ def refusal() -> str:
     )
 
 
+@ON_ONE
 def test_a_newer_program_refuses_an_older_schema_unless_it_migrates(
     newer: dict[str, str], database_url: str, tmp_path: Path
 ) -> None:
@@ -136,6 +140,7 @@ def test_a_newer_program_refuses_an_older_schema_unless_it_migrates(
     assert revision_of(database_url) == REVISION
 
 
+@ON_ONE
 def test_a_worker_waits_while_the_schema_is_older(newer: dict[str, str], tmp_path: Path) -> None:
     with started("worker", folder=tmp_path, environment=newer) as running:
         running.wait_for(f"waiting: the database is at schema {newest_revision()}, this program needs {REVISION}")
@@ -154,6 +159,7 @@ def has_worker(database_url: str) -> bool:
         engine.dispose()
 
 
+@ON_ONE
 def test_what_runs_refuses_when_the_schema_becomes_one_it_cannot_work_with(
     environment: dict[str, str], only_newer: dict[str, str], database_url: str, tmp_path: Path
 ) -> None:
@@ -178,6 +184,7 @@ def test_what_runs_refuses_when_the_schema_becomes_one_it_cannot_work_with(
         assert worker.process.wait(300) == 1
 
 
+@ON_ONE
 def test_going_back_needs_yes(
     environment: dict[str, str], newer: dict[str, str], database_url: str, tmp_path: Path
 ) -> None:
@@ -219,14 +226,15 @@ def test_deleting_all_tables_needs_the_name_of_the_database(
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_the_name_may_be_typed_at_a_terminal(environment: dict[str, str], database_url: str, tmp_path: Path) -> None:
+    """Another one is compared like one that is given."""
     ours, theirs = os.openpty()
-    os.write(ours, f"{name_of(database_url)}\n".encode())
+    os.write(ours, b"another\n")
     script = f'exec "$0" "$@" < {os.ttyname(theirs)}'
     with started(
         "-c", script, "relayboard", "migrate", "--to", "base", folder=tmp_path, environment=environment, command=["sh"]
     ) as running:
         running.wait_for("Type the name of the database")
-        running.wait_for('{"revision":null}')
+        running.wait_for(f"nothing was deleted: the database is called {name_of(database_url)}, not another")
     os.close(ours)
     os.close(theirs)
 
@@ -241,7 +249,7 @@ def wait_until_ready(url: str) -> None:
     wait_until(is_ready, f"{url} to be ready")
 
 
-@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+@ON_ONE
 def test_two_nodes_are_upgraded_one_after_the_other_and_nothing_fails_or_is_lost(
     environment: dict[str, str], newer_program: Path, database_url: str, tmp_path: Path
 ) -> None:
@@ -277,7 +285,9 @@ def test_two_nodes_are_upgraded_one_after_the_other_and_nothing_fails_or_is_lost
             for number, node in enumerate(old):
                 assert node.stop() == 0
                 wait_for_more(traffic)
+                traffic.pause_seconds = START_SECONDS
                 traffic.nodes[number] = ready_url(start(place, newer))
+                traffic.pause_seconds = PAUSE_SECONDS
                 wait_for_more(traffic)
                 for each in traffic.nodes:
                     assert requests.get(f"{each}/health/ready", timeout=30).status_code == 200
