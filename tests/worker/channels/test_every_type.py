@@ -1,7 +1,8 @@
 """What holds for every channel type whose provider is called by HTTP, over the real service: API and worker process,
-both databases, and a local server that plays all providers. What a provider says and hears is in the section `play` of
-the type's `cases.yaml`: a new type needs only that. Its `ways` say what differs where a type has another way to speak
-with its provider. Presets are played beside them where it matters how their providers fail.
+and a local server that plays all providers. Each rule is asked on both databases, and each type on one of them. What
+a provider says and hears is in the section `play` of the type's `cases.yaml`: a new type needs only that. Its `ways`
+say what differs where a type has another way to speak with its provider. Presets are played beside them where it
+matters how their providers fail.
 
 In its texts {provider} stands for the URL of the provider's API, {callback} for the channel's callback URL, {to} and
 {digits} for the person's address with and without a plus, {text} for a text, {id} for the provider's id of a message,
@@ -44,6 +45,7 @@ from testbed.running import RunningService, forked_service, wait_until
 from tests.channels.test_cases import FILES, PLAY, Case, body_of, is_as_written
 from tests.channels.test_signatures import token_of
 from tests.preset_providers import PROVIDERS
+from tests.thinned import DATABASES, EVERY_CASE, FEW
 from tests.worker.receivers import Received, Receiver, Reply, receiving
 
 BASE = "https://relayboard.example.org"
@@ -209,7 +211,9 @@ class World:
         server.respond = lambda request: self.accounts[request.path.split("/")[1]].respond(request)
 
     def open(self, names: Sequence[str]) -> list[Account]:
-        """A new channel of each of these types and presets."""
+        """A new channel of each of these types and presets whose turn it is on this database."""
+        if len(names) >= FEW and not EVERY_CASE:
+            names = names[DATABASES.index(self.service.database.engine.dialect.name) :: len(DATABASES)]
         made = [(PresetAccount if name in PRESETS else Account)(self.service, self.server, name) for name in names]
         self.accounts |= {each.key: each for each in made}
         return made
@@ -348,15 +352,15 @@ def test_a_status_of_a_message_of_nobody_changes_nothing(world: World) -> None:
 
 
 def test_what_is_signed_wrong_is_refused_and_not_stored(world: World) -> None:
-    signed = world.open(have("signature"))
-    accounts = [*signed, *world.open(PLAYED)]
+    signed, every = world.open(have("signature")), world.open(PLAYED)
+    accounts = [*signed, *every]
 
     answers = {each.name: each.call("received", is_signed=False, id="in-1", text="Hi").status_code for each in signed}
     assert answers == {each.name: 403 for each in signed}
-    guessed = {each.name: each.call("received", secret="x" * 30, id="in-1", text="Hi").status_code for each in accounts}
-    assert guessed == dict.fromkeys(PLAYED, 401)
+    guessed = [each.call("received", secret="x" * 30, id="in-1", text="Hi").status_code for each in accounts]
+    assert set(guessed) == {401}
 
-    assert {each.name: each.stored() for each in accounts} == {name: [] for name in PLAYED}
+    assert [each.name for each in accounts if each.stored()] == []
 
 
 def test_an_incoming_file_is_fetched_and_kept(world: World) -> None:
