@@ -1,17 +1,23 @@
 from datetime import UTC, datetime, timedelta, timezone
 from urllib.parse import parse_qs, parse_qsl
 
+import orjson
 import pytest
 
 from persistence.channels.event_form import (
+    CALL_TYPES,
+    CHANNEL_EVENTS,
+    FLOW,
     EventChannel,
     EventContact,
     PhoneState,
     alarm_fields,
     call_fields,
     encode_form,
+    encode_json,
     message_fields,
 )
+from tests.contract.documents import complaints, document
 
 CHANNEL = EventChannel(4021, "0f6b9b1a-2f5d-4b0c-9f57-0c8a9b0ddf7e", "+254733555010")
 AMINA = EventContact("6d1f0a52-5f0e-4a4e-8d09-3d0c0a1f7b21", "Amina Wanjiru", "tel:+254722000111")
@@ -41,6 +47,19 @@ def test_a_call_event_has_all_parameters_in_order():
         b"&call=3309&id=3309&time=2026-03-02T08%3A10%3A10.123000Z&duration=0"
         b"&contact=6d1f0a52-5f0e-4a4e-8d09-3d0c0a1f7b21"
     )
+
+
+def test_each_event_has_exactly_the_parameters_of_the_contract():
+    at = {"message_id": 1, "text": "Hello", "time": TIME, "attachments": ["https://example.org/1.jpg"]}
+    bodies = [message_fields(event, CHANNEL, AMINA, **at) for event in ("mo_sms", "mt_sent", "mt_dlvd")]
+    calls = [call_fields(event, CHANNEL, AMINA, call_id=1, time=TIME, duration_seconds=7) for event in CALL_TYPES]
+    shown = {body["event"]: orjson.loads(encode_json(body)) for body in (*bodies, *calls, alarm_fields(CHANNEL, STATE))}
+    schemas = document("v2/openapi.yaml")["components"]["schemas"].values()
+    named = {event: each for each in schemas for event in each.get("properties", {}).get("event", {}).get("enum", ())}
+
+    assert shown.keys() | {FLOW} == named.keys() == CHANNEL_EVENTS.keys()
+    assert [event for event, body in shown.items() if body.keys() != named[event]["properties"].keys()] == []
+    assert [complaints("v2/openapi.yaml", named[event], body) for event, body in shown.items()] == [{}] * len(shown)
 
 
 @pytest.mark.parametrize(("event", "status"), [("mo_sms", "QI"), ("mt_sent", "SO"), ("mt_dlvd", "DO")])
