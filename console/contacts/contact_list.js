@@ -124,6 +124,9 @@ export function ContactList({ list, groups, fields, columns, isFiltered, order, 
   `;
 }
 
+/** What tells itself that it was done, with Undo. @param {Action} action @returns {action is "archive_messages" | "restore_messages"} */
+const moves = (action) => action === "archive_messages" || action === "restore_messages";
+
 /** @param {{picked: Contact[], groups: Group[], total: Total, who: Who | null, onEveryone: (() => void) | null, onBegun: (uuid: string) => void, onDone: (left: Contact[]) => void}} props
  * `who` are all that match, instead of those that are picked; `onEveryone` changes between both */
 function Bulk({ picked, groups, total, who, onEveryone, onBegun, onDone }) {
@@ -131,7 +134,7 @@ function Bulk({ picked, groups, total, who, onEveryone, onBegun, onDone }) {
   const key = useRef(newKey());
   const count = who && total ? countText(total) : number(picked.length);
   const act = (/** @type {string} */ title, /** @type {Action} */ action, /** @type {string} */ group = "") => async () => {
-    if (!who && (action === "add" || action === "remove" || action === "archive_messages")) {
+    if (!who && (action === "add" || action === "remove" || moves(action))) {
       const { work, undo } = takenBack(action, group);
       return doWithMany(title, picked, (contacts, key) => work(contacts.map(({ uuid }) => uuid), key), onDone, { said: t("parts.all_done", { count }), undo });
     }
@@ -144,9 +147,8 @@ function Bulk({ picked, groups, total, who, onEveryone, onBegun, onDone }) {
   const asked = (/** @type {string} */ title, /** @type {Action} */ action) =>
     confirmFirst({ title, text: t("contacts.everyone_text", { count }), submit: title, onYes: act(title, action) });
   const now = (/** @type {string} */ title, /** @type {Action} */ action) =>
-    who ? asked(title, action) : attempt(async () => (await act(title, action)()) && action !== "archive_messages" && notify(t("contacts.done"), false, undoOf(action)));
-  // Only who was blocked is blocked again: a block takes contacts out of their groups. What brings back messages does so with all of a contact, also
-  // with those that came meanwhile, so nothing takes it back.
+    who ? asked(title, action) : attempt(async () => (await act(title, action)()) && !moves(action) && notify(t("contacts.done"), false, undoOf(action)));
+  // Only who was blocked is blocked again: a block takes contacts out of their groups.
   const undoOf = (/** @type {Action} */ action) => {
     const contacts = picked.filter(({ blocked }) => blocked).map(({ uuid }) => uuid);
     return action === "unblock" && contacts.length > 0 ? () => post("contact_actions", { contacts, action: "block" }) : undefined;

@@ -21,7 +21,7 @@ const loadSnooze = () => import("./snooze.js");
 const loadTicket = () => import("./ticket_dialog.js");
 
 /** @typedef {import("./thread.js").Contact} Contact */
-/** @typedef {"archive_messages" | "restore_messages" | "interrupt" | "block" | "unblock"} Action */
+/** @typedef {"interrupt" | "block" | "unblock"} Action */
 
 /** @param {{contact: Contact | undefined, messages: import("./thread_data.js").Message[], back: string, refresh: () => void}} props `back` is the address of the list */
 export function Actions({ contact, messages, back, refresh }) {
@@ -38,13 +38,12 @@ export function Actions({ contact, messages, back, refresh }) {
     await attempt(() => run(action), done, inverse && (() => run(inverse)));
   };
   const isArchived = came.length > 0 && came.every((message) => message.archived);
-  const putAway = async () => {
+  const archive = async () => {
     if (!contact) return;
-    const taken = takenBack("archive_messages");
+    const taken = takenBack(isArchived ? "restore_messages" : "archive_messages");
     const run = (/** @type {() => Promise<void>} */ work) => () => work().then(refresh);
-    await attempt(run(() => taken.work([contact.uuid])), t("inbox.archived"), run(taken.undo));
+    await attempt(run(() => taken.work([contact.uuid])), t(isArchived ? "inbox.moved_back" : "inbox.archived"), run(taken.undo));
   };
-  const archive = isArchived ? act("restore_messages", t("inbox.moved_back"), "archive_messages") : putAway;
   const [archiveText, archiveIcon] = isArchived ? [t("inbox.move_back"), "inbox"] : [t("act.archive"), "archive"];
   const can = may("act_on_contacts") && !!contact;
   const leaveUnread = async () => {

@@ -30,11 +30,9 @@ import { SnoozeForm } from "./snooze.js";
 
 /** @param {"close" | "reopen"} action @returns {Deed["work"]} */
 const turnTickets = (action) => (some, key) => post("ticket_actions", { tickets: some.map(({ ticket }) => ticket), action }, undefined, key);
-/** @param {"archive_messages" | "restore_messages"} action @returns {Deed["work"]} */
-const moveMessages = (action) => (some, key) => post("contact_actions", { contacts: some.map(({ contact }) => contact), action }, undefined, key);
-/** What was archived before stays so when it is taken back. @returns {Pick<Deed, "work" | "undo">} */
-function archiving() {
-  const taken = takenBack("archive_messages");
+/** What was so before stays so when it is taken back. @param {"archive_messages" | "restore_messages"} action @returns {Pick<Deed, "work" | "undo">} */
+function moving(action) {
+  const taken = takenBack(action);
   return { work: (some, key) => taken.work(some.map(({ contact }) => contact), key), undo: taken.undo };
 }
 /** @param {boolean} unread @returns {Deed["work"]} */
@@ -174,8 +172,8 @@ export default function Bulk({ selection, picked, filters, several, hasMore, isT
   const deeds = [
     may("act_on_tickets") && !isClosed && { title: t("tickets.close"), icon: "check", done: t("bulk.closed"), fits: hasTicket, work: turnTickets("close"), undo: turnTickets("reopen") },
     may("act_on_tickets") && isClosed && { title: t("tickets.reopen"), icon: "ticket", done: t("bulk.reopened"), work: turnTickets("reopen"), undo: turnTickets("close") },
-    may("act_on_contacts") && !isArchived && { title: t("act.archive"), icon: "archive", done: t("inbox.archived"), isOfConversations: true, ...archiving() },
-    may("act_on_contacts") && isArchived && { title: t("inbox.move_back"), icon: "inbox", done: t("inbox.moved_back"), work: moveMessages("restore_messages"), undo: moveMessages("archive_messages") },
+    may("act_on_contacts") && !isArchived && { title: t("act.archive"), icon: "archive", done: t("inbox.archived"), isOfConversations: true, ...moving("archive_messages") },
+    may("act_on_contacts") && isArchived && { title: t("inbox.move_back"), icon: "inbox", done: t("inbox.moved_back"), isOfConversations: true, ...moving("restore_messages") },
   ];
   /** @type {Deed} */
   const read = { title: t("bulk.read"), icon: "check", done: t("bulk.are_read"), isOfConversations: true, work: mark(false), undo: (some) => mark(true)(some.filter(({ unread }) => unread > 0)) };

@@ -39,15 +39,15 @@ export async function workOn(parts, work, goesOn) {
   }
 }
 
-const INVERSE = /** @type {const} */ ({ add: "remove", remove: "add", archive_messages: "restore_messages" });
+const INVERSE = /** @type {const} */ ({ add: "remove", remove: "add", archive_messages: "restore_messages", restore_messages: "archive_messages" });
 
 /**
  * One doing of an action on contacts, and what takes it back as far as it changed anything: who was in the group before, and what
- * was archived before, stays so.
+ * was archived before, stays so. What changed meanwhile is rather in the inbox than not: nobody would see it in the archive.
  * @param {keyof typeof INVERSE} action @param {string} [group] for the first two
  */
 export function takenBack(action, group) {
-  /** @type {{changed: string[], changed_after: string}[]} */
+  /** @type {{changed: string[], changed_after: string, changed_until: string}[]} */
   const done = [];
   const given = group ? { group } : {};
   return {
@@ -57,8 +57,9 @@ export function takenBack(action, group) {
       if (told) done.push(told);
     },
     undo: async () => {
-      for (const { changed, changed_after } of done.splice(0)) {
-        if (changed.length > 0) await post("contact_actions", { contacts: changed, action: INVERSE[action], ...(group ? given : { changed_after }) });
+      for (const { changed, changed_after, changed_until } of done.splice(0)) {
+        const which = group ? given : action === "restore_messages" ? { changed_after, changed_until } : { changed_after };
+        if (changed.length > 0) await post("contact_actions", { contacts: changed, action: INVERSE[action], ...which });
       }
     },
   };

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 import orjson
@@ -147,18 +148,31 @@ def delete_contact(request: Request, *, uuid: str | None = None, urn: str | None
 
 def act_on_contacts(request: Request) -> Answer:
     tx, workspace, body = request.tx, request.workspace, request.body
-    action, given = body["action"], body.get("changed_after")
-    check_choices(action, lists_changed=bool(body.get("list_changed")), has_time=given is not None)
-    moment = parse_moment(given) if given is not None else None
-    if given is not None and moment is None:
-        raise InvalidInput.on("changed_after", "A time is required.")
+    action, changed = body["action"], _read_period(body)
+    check_choices(action, lists_changed=bool(body.get("list_changed")), has_time=changed is not None)
     contact_ids = find_contacts(tx, workspace, body["contacts"])
     group_id = find_group(tx, workspace.id, action, body.get("group"))
     before = read_visible_clock(tx, workspace.id) if body.get("list_changed") else None
-    changed = act(tx, workspace.id, action, contact_ids, group_id, moment)
+    acted = act(tx, workspace.id, action, contact_ids, group_id, changed)
     if before is None:
         return no_content()
-    return as_json(200, {"changed": uuids_of(tx, workspace.id, changed), "changed_after": time_text(before)})
+    tx.flush()
+    times = {"changed_after": before, "changed_until": read_visible_clock(tx, workspace.id)}
+    told = {name: time_text(moment) for name, moment in times.items()}
+    return as_json(200, {"changed": uuids_of(tx, workspace.id, acted), **told})
+
+
+def _read_period(body: Mapping[str, Any]) -> bulk.Period | None:
+    times = {}
+    for name in ("changed_after", "changed_until"):
+        given = body.get(name)
+        times[name] = None if given is None else parse_moment(given)
+        if given is not None and times[name] is None:
+            raise InvalidInput.on(name, "A time is required.")
+    after, until = times.values()
+    if until is not None and after is None:
+        raise InvalidInput.on("changed_until", "It needs changed_after, too.")
+    return None if after is None else bulk.Period(after, until)
 
 
 def create_contact_job(request: Request) -> Answer:

@@ -1,11 +1,11 @@
 """The actions on many contacts by their names in generation 2, for those that are named and for all that match."""
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 
 from sqlalchemy import select
 
 from persistence.contacts.bulk import (
+    Period,
     archive_messages_of,
     block_contacts,
     interrupt_contacts,
@@ -21,17 +21,19 @@ from persistence.groups.groups import find_manual_groups, hold_contacts
 from persistence.messages.incoming import answer_again
 from persistence.tables.contacts import contact
 
-ADD, RESTORE = "add", "restore_messages"
+ADD = "add"
 WITH_GROUP = {ADD: join_group, "remove": leave_group}
-LISTED = (*WITH_GROUP, "archive_messages", "archive")
+MOVING: Mapping[str, Callable[[Transaction, int, Sequence[int], Period | None], list[int]]] = {
+    **dict.fromkeys(("archive_messages", "archive"), archive_messages_of),
+    "restore_messages": restore_messages_of,
+}
+"""What can be limited to messages that changed within a period."""
+LISTED = (*WITH_GROUP, *MOVING)
 """The actions that tell which contacts they changed."""
-WITHOUT_GROUP: Mapping[str, Callable[[Transaction, int, Sequence[int]], list[int] | None]] = {
+WITHOUT_GROUP: Mapping[str, Callable[[Transaction, int, Sequence[int]], None]] = {
     "block": block_contacts,
     "unblock": unblock_contacts,
     "interrupt": interrupt_contacts,
-    "archive_messages": archive_messages_of,
-    "archive": archive_messages_of,
-    RESTORE: restore_messages_of,
     "delete": delete_contacts,
     "answer_again": answer_again,
 }
@@ -52,7 +54,7 @@ def check_choices(action: str, *, lists_changed: bool, has_time: bool) -> None:
     """Raises InvalidInput if an action is asked for what it cannot tell, or given a time that it does not need."""
     if lists_changed and action not in LISTED:
         raise InvalidInput.on("list_changed", f'The action "{action}" does not tell what it changed.')
-    if has_time and action != RESTORE:
+    if has_time and action not in MOVING:
         raise InvalidInput.on("changed_after", f'The action "{action}" takes no time.')
 
 
@@ -62,7 +64,7 @@ def act(
     action: str,
     contact_ids: Sequence[int],
     group_id: int | None,
-    changed_after: datetime | None = None,
+    changed: Period | None = None,
 ) -> list[int]:
     """Does an action, with the group that `find_group` has found for it. Returns the contacts that one of those which
     are `LISTED` has changed. Raises InvalidInput if one of the contacts does not allow it, and LostRace if one was
@@ -71,10 +73,10 @@ def act(
     if group_id is not None:
         return WITH_GROUP[action](tx, workspace_id, contact_ids, group_id)
     hold_contacts(tx, workspace_id, contact_ids)
-    if changed_after is not None:
-        restore_messages_of(tx, workspace_id, contact_ids, changed_after)
-        return []
-    return WITHOUT_GROUP[action](tx, workspace_id, contact_ids) or []
+    if action in MOVING:
+        return MOVING[action](tx, workspace_id, contact_ids, changed)
+    WITHOUT_GROUP[action](tx, workspace_id, contact_ids)
+    return []
 
 
 def uuids_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> list[str]:

@@ -7,16 +7,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import bindparam, func, insert, literal, select, update
+from sqlalchemy import ColumnElement, bindparam, func, insert, literal, select, update
 
 from flows.environment import Environment
 from flows.urns import Urn
 from persistence.changes import (
     change_contacts,
     change_each_contact,
-    change_messages,
     differs,
     hold_messages,
     move_messages,
@@ -51,6 +50,16 @@ NOT_ACTIVE = "Only active contacts can be in groups."
 CELL_ERROR = re.compile(r"#(?:N/A|REF!|VALUE!|NAME\?|DIV/0!|NULL!|NUM!|SPILL!|CALC!)\Z")
 """What a spreadsheet shows in place of a value."""
 BAD_TEXT = "The character with the code 0 is not allowed."
+
+
+class Period(NamedTuple):
+    """After a time of the workspace's clock, and up to another one."""
+
+    after: datetime
+    until: datetime | None = None
+
+    def holds(self, moment: ColumnElement[datetime]) -> list[ColumnElement[bool]]:
+        return [moment > self.after, *([] if self.until is None else [moment <= self.until])]
 
 
 class RowRejected(ValueError):
@@ -233,36 +242,35 @@ def expire_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[in
     interrupt_sessions(tx, workspace_id, contact_ids, status=EXPIRED, ends_leases=True)
 
 
-def archive_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> list[int]:
-    """Archive all visible incoming messages of these contacts; labels no longer count them. Returns the contacts that
-    had some.
+def archive_messages_of(
+    tx: Transaction, workspace_id: int, contact_ids: Sequence[int], changed: Period | None = None
+) -> list[int]:
+    """Archive the visible incoming messages of these contacts, all or those that changed within a period; labels no
+    longer count them. Returns the contacts that had some.
     """
-    theirs = (
-        (message.c.workspace_id == workspace_id)
-        & message.c.contact_id.in_(contact_ids)
-        & (message.c.direction == INCOMING)
-    )
-    # All of them, not only visible ones: others may become visible while this waits for locks.
-    hold_messages(tx, theirs)
-    visible = theirs & (message.c.visibility == VISIBLE)
-    owners = list(tx.execute(select(message.c.contact_id).where(visible).distinct()).scalars())
-    change_messages(tx, workspace_id, visible, {"visibility": ARCHIVED})
-    return owners
+    return _move_messages_of(tx, workspace_id, contact_ids, (VISIBLE, ARCHIVED), changed)
 
 
 def restore_messages_of(
-    tx: Transaction, workspace_id: int, contact_ids: Sequence[int], changed_after: datetime | None = None
-) -> None:
-    """Make archived messages of these contacts visible again, all or those that changed after a time of the workspace's
-    clock; labels count them.
-    """
-    theirs = (message.c.workspace_id == workspace_id) & message.c.contact_id.in_(contact_ids)
-    hold_messages(tx, theirs & (message.c.direction == INCOMING))
-    archived = select(message.c.id).where(theirs, message.c.visibility == ARCHIVED).order_by(message.c.id)
-    if changed_after is not None:
-        archived = archived.where(stamped_on(message) > changed_after)
-    for some in split(tx.execute(archived).scalars().all()):
-        move_messages(tx, workspace_id, some, None, ARCHIVED, VISIBLE)
+    tx: Transaction, workspace_id: int, contact_ids: Sequence[int], changed: Period | None = None
+) -> list[int]:
+    """The reverse: archived messages are visible again, and labels count them."""
+    return _move_messages_of(tx, workspace_id, contact_ids, (ARCHIVED, VISIBLE), changed)
+
+
+def _move_messages_of(
+    tx: Transaction, workspace_id: int, contact_ids: Sequence[int], move: tuple[str, str], changed: Period | None
+) -> list[int]:
+    mine = message.c.workspace_id == workspace_id
+    theirs = mine & message.c.contact_id.in_(contact_ids) & (message.c.direction == INCOMING)
+    hold_messages(tx, theirs)
+    found = select(message.c.id, message.c.contact_id).where(theirs, message.c.visibility == move[0])
+    if changed is not None:
+        found = found.where(*changed.holds(stamped_on(message)))
+    rows = tx.execute(found.order_by(message.c.id)).all()
+    for some in split([row.id for row in rows]):
+        move_messages(tx, workspace_id, some, None, *move)
+    return sorted({row.contact_id for row in rows})
 
 
 def _read_rows(

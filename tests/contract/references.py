@@ -163,7 +163,9 @@ PARAMETERS: Mapping[str, Forms] = {
 FIELDS: Mapping[str, Forms] = {
     "broadcasts": (by_uuid("broadcast"),),
     "broadcast_previews.urns": NOTHING,
-    **dict.fromkeys(("contact_actions.list_changed", "contact_actions.changed_after"), NOTHING),
+    **dict.fromkeys(
+        words("contact_actions.list_changed contact_actions.changed_after contact_actions.changed_until"), NOTHING
+    ),
     "contact_doubles.kind": NOTHING,
     **dict.fromkeys(("contact_renumberings.old", "contact_renumberings.new", "contact_renumberings.apply"), NOTHING),
     "saved_reply": (by_uuid("saved_reply"),),

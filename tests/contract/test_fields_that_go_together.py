@@ -60,6 +60,12 @@ BROKEN: list[tuple[str, str, dict[str, Any], str]] = [
         {"contacts": [CONTACT], "action": "block", "changed_after": "2099-03-04T09:30:00Z"},
         "takes no time",
     ),
+    (
+        "v2",
+        "contact_actions",
+        {"contacts": [CONTACT], "action": "archive_messages", "changed_until": "2099-03-04T09:30:00Z"},
+        "needs changed_after",
+    ),
     ("v2", "contact_jobs", {"action": "block"}, "A query or a group is required"),
     ("v2", "contact_jobs", {"action": "add", "query": "name = a", "group": None}, "needs a group."),
     ("v2", "contact_jobs", {"action": "block", "query": "name = a", "group": "x"}, "takes no group."),

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from persistence.changes import change_messages
 from persistence.database import Database
 from persistence.tables.contacts import group
-from persistence.tables.messages import label
+from persistence.tables.messages import label, message
 from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.channel_rows import add_channel
@@ -132,7 +133,18 @@ class TestActOnContacts:
         assert changed("remove", group=nurses)["changed"] == [amina, bosco]
         assert act(api, "restore_messages", amina, bosco, changed_after=archived["changed_after"]) == 204
 
-        assert {each["id"] for each in api.results("/api/v2/messages.json", folder="inbox")} == {*ids[1:]}
+        def inbox() -> set[int]:
+            return {each["id"] for each in api.results("/api/v2/messages.json", folder="inbox")}
+
+        assert inbox() == {*ids[1:]}
+        restored = changed("restore_messages")
+        came = make_messages(database, workspace, bosco, 1)
+        with database.writing() as tx:
+            change_messages(tx, workspace.id, came, {"contact_id": message.c.contact_id})
+        assert (restored["changed"], inbox()) == ([amina], {*ids, *came})
+        times = {name: restored[name] for name in ("changed_after", "changed_until")}
+        assert act(api, "archive_messages", amina, bosco, **times) == 204
+        assert inbox() == {*ids[1:], *came}
 
     @pytest.mark.parametrize("action", ACTIONS)
     def test_one_unknown_contact_refuses_the_whole_action(self, api: Api, amina: str, nurses: str, action: str) -> None:
