@@ -43,7 +43,7 @@ from tests.few_reports import tell_less
 from tests.partitions import partitioning
 from tests.slow_first import deal
 from tests.statement_rules import StatementRules
-from tests.thinned import EVERY_CASE, find_repeats
+from tests.thinned import EVERY_CASE, TURNS, find_repeats
 
 # A busy machine is no reason to fail: time limits are tested separately.
 EXAMPLES = 100 if EVERY_CASE else 40
@@ -119,7 +119,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = [*([] if IS_POOLED else ["pgbouncer"]), *(["plans"] if PARTITIONS else [])]
     left_out += [] if EVERY_CASE else ["benchmark"]
     left = {item for item in items if any(map(item.get_closest_marker, left_out))}
-    if not (EVERY_CASE or IS_POOLED or PARTITIONS):
+    if TURNS:
         left.update(find_repeats(items))
     config.hook.pytest_deselected(items=[*left])
     items[:] = [item for item in items if item not in left]

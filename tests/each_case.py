@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 import pytest
 
+from tests.thinned import DATABASES, TURNS, has_its_turn, takes_turns
+
 Case = TypeVar("Case")
 Named = tuple[str, Mapping[str, Any]]
 """A case of a table: what it is called, and its values."""
@@ -34,7 +36,7 @@ def holds_for_each(cases: Sequence[Case]) -> Callable[[Callable[[Case], None]], 
 def gather(collector: Any, name: str, obj: Any) -> Any:
     """The tests of a parametrized rule that takes nothing but its cases, or whose cases are marked `together` because
     none changes what they share: one test instead of one for each case. None for all others, and where somebody asks
-    for a case by its name.
+    for a case by its name. Where cases take turns on the databases (`tests/thinned.py`), those of one test do too.
     """
     if not inspect.isfunction(obj) or not collector.istestfunction(obj, name):
         return None
@@ -58,12 +60,22 @@ def gather(collector: Any, name: str, obj: Any) -> Any:
         for row in product(*(row for row in rows if row is not None))
     ]
 
+    indirect = sum(mark.name == "parametrize" for mark in marks) - len(tables)
+    in_turn = TURNS and not indirect and takes_turns(collector.nodeid, len(cases))
+
     @wraps(obj)
-    def test(*itself: Any, **fixtures: Any) -> None:
-        _hold(obj, [(called, lambda values=values: obj(*itself, **fixtures, **values)) for called, values in cases])
+    def test(*itself: Any, request: pytest.FixtureRequest, **fixtures: Any) -> None:
+        given = fixtures | ({"request": request} if "request" in signature.parameters else {})
+        params = request.node.callspec.params.values() if in_turn and hasattr(request.node, "callspec") else ()
+        database = next((each for each in params if each in DATABASES), None)
+        asked = [case for number, case in enumerate(cases) if database is None or has_its_turn(number, database)]
+        _hold(obj, [(called, lambda values=values: obj(*itself, **given, **values)) for called, values in asked])
 
     del test.__wrapped__  # type: ignore[attr-defined]
-    test.__signature__ = signature.replace(parameters=left)  # type: ignore[attr-defined]
+    requested = inspect.Parameter("request", inspect.Parameter.KEYWORD_ONLY)
+    test.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[*(part for part in left if part.name != "request"), requested]
+    )
     test.pytestmark = [mark for mark in marks if mark not in tables]  # type: ignore[attr-defined]
     setattr(collector.obj, name, test)
     return collector.ihook.pytest_pycollect_makeitem(collector=collector, name=name, obj=test)

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 EVERY_CASE = os.environ.get("RELAYBOARD_EVERY_CASE") == "1"
+TURNS = not (EVERY_CASE or os.environ.get("TEST_POOLER") or int(os.environ.get("TEST_PARTITIONS", "0")))
+"""Whether cases take turns: not where all are wanted, nor where one of the databases is what is tested."""
 DATABASES = ("sqlite", "postgresql")
 TAKING_TURNS = (
     "tests/acceptance/",
@@ -41,17 +43,26 @@ FEW = 4
 """Fewer cases than these are all asked on both."""
 
 
+def takes_turns(test: str, cases: int) -> bool:
+    """Whether so many cases of a test, by its id, are asked on one of the databases each."""
+    return cases >= FEW and test.startswith(TAKING_TURNS) and not test.startswith(ASKING_DATABASES)
+
+
+def has_its_turn(number: int, database: str) -> bool:
+    # Not every other: a table of pairs would ask the first of each on one database, the second on the other.
+    return DATABASES[number.bit_count() % 2] != database
+
+
 def find_repeats(items: Sequence[pytest.Item]) -> Iterator[pytest.Item]:
     """The cases of long tables whose turn it is on the other database."""
     tables: defaultdict[str, defaultdict[str, dict[str, pytest.Item]]] = defaultdict(lambda: defaultdict(dict))
     for item in items:
         rule, _, case = item.nodeid.partition("[")
-        if case and rule.startswith(TAKING_TURNS) and not rule.startswith(ASKING_DATABASES):
+        if case and takes_turns(rule, FEW):
             parts = case.removesuffix("]").split("-")
             (*_, database) = ["", *(part for part in parts if part in DATABASES)]
             tables[rule]["-".join(part for part in parts if part not in DATABASES)][database] = item
-    for cases in tables.values():
+    for rule, cases in tables.items():
         both = [asked for asked in cases.values() if set(asked) == set(DATABASES)]
-        for number, asked in enumerate(both if len(both) >= FEW else ()):
-            # Not every other: a table of pairs would ask the first of each on one database, the second on the other.
-            yield asked[DATABASES[number.bit_count() % 2]]
+        for number, asked in enumerate(both if takes_turns(rule, len(both)) else ()):
+            yield from (item for database, item in asked.items() if not has_its_turn(number, database))

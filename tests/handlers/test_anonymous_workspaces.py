@@ -78,6 +78,7 @@ def replace(value: Any, meanings: dict[str, str]) -> Any:
     return meanings.get(value, value)
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("address", [KNOWN, FREE])
 @pytest.mark.parametrize(("method", "path", "query"), FILTERS)
 def test_no_address_can_be_asked_for(anonymous: Api, method: str, path: str, query: Any, address: str) -> None:
@@ -91,6 +92,7 @@ def test_no_address_can_be_asked_for(anonymous: Api, method: str, path: str, que
     assert people(anonymous) == ["Amina", "Stranger"]
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("address", [KNOWN, FREE])
 @pytest.mark.parametrize(("path", "body", "error"), BODIES)
 def test_nobody_is_named_by_an_address(

@@ -110,6 +110,7 @@ def test_what_only_an_area_has_is_shown_to_its_tokens_only(api: Api, filled: Fil
             assert not [word for word in WORDS[area] if word in shown], f"{each} without {area}"
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("area", AREAS)
 def test_the_stream_gives_the_kinds_whose_lists_the_token_may_read(workspace: Workspace, area: str) -> None:
     lists = {
@@ -210,6 +211,7 @@ def test_archives_show_the_kinds_of_the_token(api: Api, database: Database, work
     assert {area: kinds for area, kinds in shown.items() if kinds} == {"messages": ["message"], "flows": ["run"]}
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("name", [*EVENTS, "test"])
 def test_a_delivery_belongs_to_the_area_of_its_event(api: Api, database: Database, filled: Filled, name: str) -> None:
     uuid, first = filled.first("delivery").uuid, filled.first("delivery")
@@ -316,6 +318,7 @@ def test_a_saved_flow_creates_only_what_is_of_the_areas_of_the_token(
     assert "New" in names()
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("generation", "action", "area"),
     [

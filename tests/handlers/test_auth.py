@@ -31,10 +31,12 @@ def ask(client: TestClient, authorization: str | None) -> tuple[int, str | None]
 
 
 class TestTokens:
+    @pytest.mark.together
     @pytest.mark.parametrize("header", [None, "", "Token", "Token ", "Basic YTpi", "Bearer x", "Token two words"])
     def test_without_a_usable_token_there_is_a_challenge(self, http: TestClient, api: Api, header: str | None) -> None:
         assert ask(http, header) == (401, "Token")
 
+    @pytest.mark.together
     @pytest.mark.parametrize("key", ["x", "rb_", "rb_000000000000_wrong", "rb_é_é", "rb_" + "0" * 500])
     def test_a_token_that_is_not_ours_is_refused(self, http: TestClient, api: Api, key: str) -> None:
         response = http.get(PATH, headers={b"Authorization": f"Token {key}".encode()})
@@ -160,6 +162,7 @@ class TestLimitsOfTokens:
             newest = list_tokens(tx, api.workspace.id)[0]
         assert (newest["name"], newest["areas"], newest["expires_on"]) == ("Mirror", ["contacts", "flows"], end)
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         "limits", [{"name": "x" * 65}, {"areas": ("everything",)}, {"expires_on": datetime(2026, 1, 1, tzinfo=UTC)}]
     )

@@ -37,6 +37,7 @@ def _boundaries(database: Database) -> None:
             store_boundaries(tx, read_features(document))
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(("path", "record"), KIGALI.items())
 def test_a_place_shows_its_parent_and_outline_and_the_country_has_no_parent(
     api: Api, other_workspace: Workspace, path: str, record: dict[str, Any]
@@ -52,6 +53,7 @@ def test_a_place_shows_its_parent_and_outline_and_the_country_has_no_parent(
     assert (found["Rwanda"]["parent"], found["Rwanda"]["level"], found["Rwanda"].get("aliases", [])) == (None, 0, [])
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("path", KIGALI)
 def test_a_workspace_has_the_places_of_its_country_and_without_one_none(api: Api, other_api: Api, path: str) -> None:
     assert [place["name"] for place in other_api.results(path)] == ["Kenya"]
@@ -68,6 +70,7 @@ def test_generation_1_orders_places_by_level_and_then_by_name(api: Api) -> None:
     assert (places[0], len(places)) == ((0, "Rwanda"), 5)
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(("word", "is_shown"), [("0", False), ("false", False), ("true", True), ("", True)])
 def test_outlines_can_be_left_out(other_api: Api, word: str, is_shown: bool) -> None:
     (kenya,) = other_api.results(V2, geometry=word)

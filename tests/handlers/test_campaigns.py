@@ -49,6 +49,7 @@ def archive(api: Api, uuid: str) -> None:
 
 
 class TestListCampaigns:
+    @pytest.mark.together
     @pytest.mark.parametrize(("path", "found"), [(V1, []), (V2, [True])])
     def test_archived_campaigns_are_shown_only_in_generation_2_and_when_asked_for(
         self, api: Api, mothers: str, path: str, found: list[bool]
@@ -122,6 +123,7 @@ class TestWriteCampaign:
             assert (response.status_code, list(response.json())) == (400, [name])
         assert {record["name"] for record in api.results(path)} == {"Old", "Taken"}
 
+    @pytest.mark.together
     @pytest.mark.parametrize("uuid", [UNKNOWN, "nonsense"])
     def test_an_unknown_campaign_is_a_problem_of_that_field_in_generation_1(
         self, api: Api, mothers: str, uuid: str

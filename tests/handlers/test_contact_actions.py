@@ -107,12 +107,14 @@ class TestBothGenerations:
         assert api.results(GROUPS, uuid=reporters)[0]["count"] == 0
         assert api.post(CONTACTS, {"urns": ["tel:+250788000111"]}).status_code == 201
 
+    @pytest.mark.together
     @pytest.mark.parametrize("action", ["add", "remove"])
     def test_an_action_on_a_group_needs_one(self, api: Api, path: str, amina: str, action: str) -> None:
         response = api.post(path, {"contacts": [amina], "action": action})
 
         assert (response.status_code, list(response.json())) == (400, ["non_field_errors"])
 
+    @pytest.mark.together
     @pytest.mark.parametrize("action", ["block", "unblock", "archive", "delete"])
     def test_other_actions_take_no_group(self, api: Api, path: str, amina: str, reporters: str, action: str) -> None:
         response = api.post(path, {"contacts": [amina], "action": action, "group": reporters})
@@ -129,6 +131,7 @@ class TestBothGenerations:
 
         assert (response.status_code, list(response.json())) == (400, ["group"])
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         ("field", "value"),
         [
@@ -166,6 +169,7 @@ def test_archiving_takes_visible_incoming_messages_only(
     assert [one["visibility"] for one in api.results(MESSAGES, folder="sent")] == ["visible"]
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(("count", "status"), [(100, 204), (101, 400)])
 def test_an_action_takes_at_most_100_contacts(api: Api, amina: str, count: int, status: int) -> None:
     assert act(api, V2, "block", *[amina] * count) == status
@@ -178,6 +182,7 @@ def test_generation_2_finds_contacts_by_address(api: Api, amina: str, reporters:
     assert record(api, amina)["groups"] == [{"uuid": reporters, "name": "Reporters"}]
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("action", ["interrupt", "archive_messages"])
 def test_words_of_generation_2_take_no_group(api: Api, amina: str, reporters: str, action: str) -> None:
     response = api.post(V2, {"contacts": [amina], "action": action, "group": reporters})
@@ -185,6 +190,7 @@ def test_words_of_generation_2_take_no_group(api: Api, amina: str, reporters: st
     assert (response.status_code, list(response.json())) == (400, ["non_field_errors"])
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("field", ["label_uuid", "group_uuid"])
 def test_generation_1_names_a_group_by_uuid_as_well(api: Api, amina: str, reporters: str, field: str) -> None:
     assert act(api, V1, "add", amina, **{field: reporters}) == 204
@@ -205,6 +211,7 @@ def test_runs_that_are_made_to_expire_have_expired_in_both_generations(api: Api,
     assert api.results("/api/v1/runs.json")[0]["expired_on"] == run["exited_on"]
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("value", [UNKNOWN, "Reporters"])
 def test_an_unknown_group_is_a_problem_of_the_field_that_names_it(
     api: Api, amina: str, reporters: str, value: str

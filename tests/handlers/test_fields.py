@@ -77,6 +77,7 @@ class TestWriteField:
 
         assert (response.status_code, response.json()["key"], response.json()["name"]) == (200, "age", "Years")
 
+    @pytest.mark.together
     @BOTH
     @pytest.mark.parametrize("name", ["", "x" * 37, "a!b", "has", "Created On", "9 lives", "a_b", "  ", 7])
     def test_a_bad_name_is_refused_by_field(
@@ -87,6 +88,7 @@ class TestWriteField:
         assert (response.status_code, list(response.json())) == (400, [label])
         assert api.results(path) == []
 
+    @pytest.mark.together
     @BOTH
     @pytest.mark.parametrize("value", ["color", "X", None, 3])
     def test_a_bad_type_is_refused_by_field(
@@ -99,6 +101,7 @@ class TestWriteField:
     def test_36_characters_are_accepted(self, api: Api) -> None:
         assert api.post(PATH, {"name": "x" * 36, "type": "text"}).status_code == 201
 
+    @pytest.mark.together
     @pytest.mark.parametrize("name", ["aGE", "AGE"])
     def test_a_name_in_another_case_is_taken(self, api: Api, name: str) -> None:
         api.post(PATH, {"name": "Age", "type": "number"})
@@ -154,6 +157,7 @@ class TestAgentAccess:
         assert [one["agent_access"] for one in (made, renamed, hidden)] == ["edit", "edit", "none"]
         assert api.post(PATH, {"name": "Weight", "type": "number"}).json()["agent_access"] == "view"
 
+    @pytest.mark.together
     @pytest.mark.parametrize("access", ["all", "", None, 7])
     def test_other_words_are_refused(self, api: Api, access: object) -> None:
         response = api.post(PATH, {"name": "Age", "type": "number", "agent_access": access})

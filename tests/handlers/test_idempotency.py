@@ -84,6 +84,7 @@ def test_answers_are_kept_for_a_day(api, clock, hours, is_replayed):
     assert answer.status_code == (201 if is_replayed else 400)
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("key", ["", "k" * 256])
 def test_a_dry_run_refuses_the_keys_that_its_deed_refuses(api, key):
     rule = {"old": "+229", "new": "+22901", "country": "BJ"}

@@ -31,12 +31,14 @@ def test_a_filter_gives_an_empty_list(api: Api, path: str, name: str, number: st
     assert api.results(f"/api/{path}.json", **{name: number}) == []
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("number", LARGE)
 @pytest.mark.parametrize(("path", "name"), [("v1/relayers", "relayer"), ("v2/resthook_subscribers", "id")])
 def test_there_is_nothing_to_delete(api: Api, path: str, name: str, number: str) -> None:
     assert api.delete(f"/api/{path}.json", **{name: number}).status_code == 404
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("number", [int(number) for number in LARGE])
 def test_actions_pass_over_messages_that_cannot_be(api: Api, number: int) -> None:
     body: dict[str, Any] = {"messages": [number], "action": "archive"}
@@ -47,6 +49,7 @@ def test_actions_pass_over_messages_that_cannot_be(api: Api, number: int) -> Non
     assert (newer.status_code, newer.json()) == (200, {"failures": [number]})
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("number", ["-1", "1.5", "one", "9223372036854775808"])
 def test_what_is_no_number_of_a_record_is_refused(api: Api, number: str) -> None:
     assert api.get("/api/v1/runs.json", run=number).status_code == 400

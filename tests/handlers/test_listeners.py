@@ -138,6 +138,7 @@ def test_a_client_that_comes_back_gets_what_happened_meanwhile_from_any_process(
     follow(database, work)
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("last_id", ["nonsense", "2020-01-01T00:00:00.000000Z", "9999-01-01T00:00:00.000000Z"])
 def test_an_unknown_or_old_id_resets_the_client(
     database: Database, workspace: Workspace, amina: int, last_id: str

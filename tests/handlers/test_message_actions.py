@@ -216,6 +216,7 @@ class TestActOnMessages:
         assert act(api, V1, "unarchive", everything) == act(api, V1, "delete", everything) == 204
         assert [(one["id"], one["visibility"]) for one in api.results(MESSAGES)] == [(outgoing[0], "visible")]
 
+    @pytest.mark.together
     @pytest.mark.parametrize("action", ["label", "unlabel", "archive", "restore", "delete"])
     def test_an_outgoing_message_refuses_the_whole_action_in_generation_2(
         self, api: Api, ids: list[int], outgoing: list[int], complaint: str, action: str

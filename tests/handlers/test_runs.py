@@ -123,6 +123,7 @@ class TestShownRun:
             "exit_type": "expired",
         }
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         ("text", "shown"),
         [("12", 12), ("-1.5", -1.5), ("0", 0), ("007", "007"), ("+250788", "+250788"), ("1e5", "1e5"), ("", "")],
@@ -344,6 +345,7 @@ class TestRunsOfAFlow:
         assert found(api, **asked) == [third, second]
         assert found(api, before=changed[second], **asked) == [second, first]
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         "query", [{"status": "active"}, {"node": NODE}, {"result": "age"}, {"result": "age", "category": "Adult"}]
     )

@@ -71,6 +71,7 @@ def test_people_are_written_to_by_it(api: Api, urn: str) -> None:
     assert len(api.results(V2)) == 1
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("path", [V1, V2])
 def test_one_that_nobody_has_makes_no_contact(api: Api, path: str) -> None:
     response = api.post(path, {"urns": [SHORT]})

@@ -57,6 +57,7 @@ def failing(database: Database, beginning: str, error: Exception) -> Iterator[No
         event.remove(database.engine, "before_cursor_execute", fail)
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     "kind",
     [
@@ -91,6 +92,7 @@ def test_odd_media_types_are_refused_by_field_and_leave_no_file(api: Api, store:
     assert files_of(store) == []
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("name", ["a\x00b.png", "a\rb.png", "\x07", "\x1b[31m.png"])
 def test_names_lose_their_control_characters(api: Api, name: str) -> None:
     head = f'--x\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\nContent-Type: image/png\r\n\r\n'

@@ -43,6 +43,7 @@ def send(
     return exchange(create_app(settings, database=database), method, path, pieces(taken), [LENGTH, *headers])
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(("path", "media_type"), [(LABELS, JSON), (UPLOADS, FORM), (LABELS, FORM), (UPLOADS, JSON)])
 @pytest.mark.parametrize(("token", "status"), [(None, 401), ("Token rb_0123456789ab_nobody", 403), ("Basic YTpi", 401)])
 def test_without_a_good_token_the_body_is_not_read(
@@ -61,6 +62,7 @@ def test_without_a_good_token_the_body_is_not_read(
     assert (reply.status, taken) == (status, [])
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(("role", "scope"), [("viewer", "write"), ("administrator", "read")])
 @pytest.mark.parametrize(("path", "media_type"), [(LABELS, JSON), (UPLOADS, FORM)])
 def test_without_the_right_to_do_it(
@@ -80,6 +82,7 @@ def test_without_the_right_to_do_it(
     assert (reply.status, taken) == (403, [])
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(("path", "method", "status"), [("/api/v2/nothing.json", "POST", 404), (UPLOADS, "PUT", 405)])
 def test_where_there_is_nothing(
     settings: Settings, database: Database, taken: list[bool], path: str, method: str, status: int

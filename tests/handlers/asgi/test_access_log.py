@@ -27,6 +27,7 @@ def test_a_line_names_method_path_and_status_but_no_query_header_or_body(guard, 
     assert "hidden" not in str([vars(record) for record in caplog.records])
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     "path", ["/health/live", "/", "/console/0123/main.js", "/guides/", "/api/v2/docs/swagger-ui-bundle.js"]
 )

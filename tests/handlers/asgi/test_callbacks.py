@@ -101,6 +101,7 @@ def test_nobody_learns_what_there_is(api: Api, address: Address) -> None:
     assert bodies(api) == []
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE", "OPTIONS"])
 def test_looking_at_an_address_does_not_use_it(api: Api, address: Address, method: str) -> None:
     assert api.client.request(method, f"/callbacks/{token_of(address)}").status_code == 405

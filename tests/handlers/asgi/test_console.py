@@ -83,6 +83,7 @@ def test_only_scripts_styles_of_our_own_run_and_nothing_is_asked_from_elsewhere(
     assert "unsafe" not in policy and "http" not in policy
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("path", ["/console/", "/console/x", "/console/x/../main.js", "/console/x/__init__.py"])
 def test_nothing_else_of_the_folder_is_served(app, path):
     assert ask(app, path).status == 404

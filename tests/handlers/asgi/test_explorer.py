@@ -168,6 +168,7 @@ def test_the_vendored_files_are_those_of_the_release():
         assert hashlib.sha256((VENDORED_FILES / name).read_bytes()).hexdigest() == checksum, name
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("generation", ["v1", "v2"])
 @pytest.mark.parametrize("end", ["", "/"])
 def test_the_root_of_a_generation_leads_to_its_explorer(explorer, generation, end):
@@ -179,6 +180,7 @@ def test_the_root_of_a_generation_leads_to_its_explorer(explorer, generation, en
     assert urljoin(path, reply.headers["location"]) == f"/api/{generation}/docs"
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     "path", ["/api/v2/openapi.json", "/api/v1/openapi.yaml", "/api/v2/docs/swagger-ui-bundle.js", "/guides/webhooks"]
 )
@@ -244,6 +246,7 @@ def addresses(text: str, base: str) -> list[str]:
     return [address for address in found if address.startswith("/")]
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     "path",
     [

@@ -112,6 +112,7 @@ class TestReceive:
 
         assert len(api.results("/api/v2/messages.json")) == 1
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         "form",
         [
@@ -126,6 +127,7 @@ class TestReceive:
 
         assert (response.status_code, api.results("/api/v2/messages.json")) == (400, [])
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         ("sender", "path"),
         [
@@ -170,6 +172,7 @@ class TestReceive:
         assert response.status_code == 200
         assert [each["urn"] for each in api.results("/api/v2/messages.json")] == [urn]
 
+    @pytest.mark.together
     @pytest.mark.parametrize(("scheme", "sender"), [("ext", "am\x01ina"), ("ext", "\x00"), ("telegram", "amina")])
     def test_nobody_opts_out_by_an_impossible_address(self, api: Api, scheme: str, sender: str) -> None:
         response = api.client.post(f"{self._open_gateway(api, scheme)}/stopped", data={"from": sender})
@@ -182,6 +185,7 @@ class TestReceive:
             tx.execute(update(channel).values(schemes=[scheme]))
         return f"/c/ex/{uuid}/{SECRET}"
 
+    @pytest.mark.together
     @pytest.mark.parametrize("path", ["/c/ex/nobody/receive", "/c/ex/11111111-1111-4111-8111-111111111111/receive"])
     def test_an_unknown_channel_is_refused(self, api: Api, path: str) -> None:
         assert api.client.post(path, data={"from": "+250788000111"}).status_code == 400

@@ -54,6 +54,7 @@ class TestRequestId:
         assert reply.headers["x-request-id"] == "run-7.a_B"
         assert echo.context.request_id == "run-7.a_B"
 
+    @pytest.mark.together
     @pytest.mark.parametrize("given", ["", "a b", "x" * 65, "a\nb", "é", "{}"])
     def test_any_other_id_is_replaced_by_a_uuid(self, guard, given):
         reply = exchange(guard, "GET", PATH, headers=[("X-Request-Id", given)])
@@ -156,6 +157,7 @@ class TestBodies:
         assert exchange(guard, "GET", PATH, [b"not json"]).status == 200
         assert echo.context.raw_body is None
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         "media_type",
         [
@@ -169,6 +171,7 @@ class TestBodies:
     def test_json_in_utf8_is_accepted_however_it_is_declared(self, guard, media_type):
         assert exchange(guard, "POST", PATH, [b"{}"], [("Content-Type", media_type)]).status == 200
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         "media_type",
         [
@@ -219,6 +222,7 @@ class TestSizes:
     def test_a_small_declared_length_does_not_let_a_large_body_in(self, guard):
         assert exchange(guard, "POST", PATH, [b"a" * 5000], [JSON, ("Content-Length", "2")]).status == 413
 
+    @pytest.mark.together
     @pytest.mark.parametrize("length", ["-1", "2x", "", "9" * 5000])
     def test_a_length_that_is_no_number_is_refused(self, guard, length):
         reply = exchange(guard, "POST", PATH, [b"{}"], [JSON, ("Content-Length", length)])
@@ -263,12 +267,14 @@ class TestPhones:
 
 
 class TestHosts:
+    @pytest.mark.together
     @pytest.mark.parametrize(
         "host", ["sms.example.org", "sms.example.org:8080", "127.0.0.1:80", "[::1]:8080", "api_1:8080", "localhost."]
     )
     def test_names_and_addresses_pass(self, guard, host):
         assert exchange(guard, "GET", PATH, headers=[("Host", host)]).status == 200
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         "host",
         [

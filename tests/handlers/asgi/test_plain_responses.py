@@ -52,6 +52,7 @@ def ask(api: Api, path: str, encodings: str) -> tuple[dict[str, str], bytes]:
         return dict(response.headers), body
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("path", ["/api/v1/contacts.json", "/api/v2/contacts.json"])
 def test_a_list_is_compressed_when_asked_for(api: Api, path: str) -> None:
     make_contacts(api.database, api.workspace, 100)

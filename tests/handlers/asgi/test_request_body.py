@@ -98,6 +98,7 @@ def test_what_is_held_is_given_back_though_the_body_was_refused() -> None:
     assert (refused.status, memory.held_bytes) == (503, 0)
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("path", ["/api/v2/labels.json", "/api/v1/labels.json", "/api/v2/nothing.json"])
 @pytest.mark.parametrize("name", ["Content-Encoding", "Transfer-Encoding"])
 @pytest.mark.parametrize("encoding", ["gzip", "br", "deflate", "zstd", "identity, gzip", "GZIP"])

@@ -52,6 +52,7 @@ def test_what_a_browser_could_run_is_served_as_mere_bytes(files, ending):
     assert "sandbox" in reply.headers["content-security-policy"]
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     "path",
     [

@@ -135,6 +135,7 @@ def test_nesting_up_to_the_limit_is_accepted_and_brackets_in_texts_do_not_count(
     assert parse_strict(json.dumps({"a": "[{" * 100}).encode()) == {"a": "[{" * 100}
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     "raw",
     [

@@ -34,6 +34,7 @@ def test_other_parts_of_the_form_are_ignored(api: Api) -> None:
     assert send(api, form(OTHER, FILE))[0] == 201
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     "body",
     [
@@ -48,6 +49,7 @@ def test_a_form_without_the_file_is_refused_by_its_name(api: Api, body: bytes) -
     assert send(api, body) == (400, {"file": ["A value is required."]})
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("body", "media_type"),
     [
@@ -67,6 +69,7 @@ def test_a_broken_form_is_a_400(api: Api, body: bytes, media_type: str) -> None:
     assert list(answer) in (["detail"], ["file"])
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("media_type", ["multipart/form-data; boundary=x", "text/plain"])
 def test_a_method_that_is_not_there_is_news_before_the_media_type(api: Api, media_type: str) -> None:
     answers = [

@@ -84,6 +84,7 @@ def usual(runner: asyncio.Runner) -> Ask:
     return build(RoutingMiddleware, runner)
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("method", METHODS)
 def test_every_path_is_routed_as_connexion_routes_it(exact: Ask, usual: Ask, method: str) -> None:
     assert {path: exact(method, path) for path in PATHS} == {path: usual(method, path) for path in PATHS}

@@ -63,6 +63,7 @@ ODD: list[Any] = [
 ]
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("command", [*ODD, None, 5, "text", ["mo_sms"]], ids=str)
 def test_what_no_schema_of_a_command_describes_is_taken_all_the_same(api: Api, command: Any) -> None:
     phone = claimed_phone(api)

@@ -168,6 +168,7 @@ class TestOutgoing:
 
         assert (still_sent, status_of(api.database, message_id)) == ("sent", "failed")
 
+    @pytest.mark.together
     @pytest.mark.parametrize("report", ["mt_sent", "mt_dlvd", "mt_fail", "mt_error"])
     def test_reports_about_another_phones_message_change_nothing(self, api: Api, report: str) -> None:
         phone = claimed_phone(api)

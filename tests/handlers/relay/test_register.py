@@ -195,6 +195,7 @@ class TestRegister:
         assert known == 2
         assert later.status == 200
 
+    @pytest.mark.together
     @pytest.mark.parametrize("body", [b"", b"[]", b"{", b'{"cmds":[]}', b'{"cmds":[{"cmd":"fcm"}]}', b'{"cmds":7}'])
     def test_a_malformed_registration_is_refused(self, api: Api, body: bytes) -> None:
         assert AppTransport(api.client).post("/relayers/relayer/register/", {}, body).status == 400
@@ -244,6 +245,7 @@ class TestSignature:
 
         assert (reply.status, reply.document["error_id"]) == (401, 1)
 
+    @pytest.mark.together
     @pytest.mark.parametrize(("offset", "status"), [(-900, 200), (900, 200), (-901, 401), (901, 401)])
     def test_a_clock_may_be_fifteen_minutes_off(self, api: Api, clock: Clock, offset: int, status: int) -> None:
         phone = claimed_phone(api)
@@ -262,6 +264,7 @@ class TestSignature:
 
         assert (reply.status, reply.document["error_id"]) == (401, 3)
 
+    @pytest.mark.together
     @pytest.mark.parametrize("path", ["999", "0", "-1", "x", "99999999999999999999"])
     def test_an_unknown_id_is_released_without_a_look_at_the_signature(self, api: Api, path: str) -> None:
         reply = AppTransport(api.client).post(f"/relayers/relayer/sync/{path}/", {}, b"{}")

@@ -47,6 +47,7 @@ class TestIncoming:
         assert again.document["cmds"][0]["extra"] == {"msg_id": api.results("/api/v2/messages.json")[0]["id"]}
         assert (count_rows(api.database, message), count_rows(api.database, channel_event)) == (1, 1)
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         ("number", "path"),
         [
@@ -75,6 +76,7 @@ class TestIncoming:
 
         assert api.results("/api/v2/messages.json")[0]["urn"] == f"tel:{path}"
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         "command",
         [

@@ -86,6 +86,7 @@ def test_a_contact_put_into_a_group_in_generation_1_counts_in_both(api: Api) -> 
     assert api.results("/api/v1/groups.json", uuid=group)[0]["size"] == 1
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("letter", "word"),
     [("T", "text"), ("N", "number"), ("D", "datetime"), ("S", "state"), ("I", "district"), ("W", "ward")],

@@ -96,6 +96,7 @@ class TestCreateBroadcast:
     def test_the_longest_text_is_taken(self, api: Api, amina: str) -> None:
         assert send(api, text="x" * 480, contacts=[amina])["text"] == "x" * 480
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         ("change", "key"),
         [

@@ -67,6 +67,7 @@ class TestListCalls:
         assert len(call_types(api, relayer=phone.state.relayer_id)) == 3
         assert call_types(api, relayer=99999) == []
 
+    @pytest.mark.together
     @pytest.mark.parametrize("sender", ["5080", "mtn", "MTN"])
     def test_short_codes_and_sender_names_are_found(self, api: Api, phone: Phone, sender: str) -> None:
         phone.log_call("mo_miss", sender, 0, CALL_MS)

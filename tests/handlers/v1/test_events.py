@@ -77,11 +77,13 @@ class TestWriteEvent:
         assert (record["flow_uuid"], record["message"]) == (flow, None)
         assert isinstance(record["flow"], int)
 
+    @pytest.mark.together
     @pytest.mark.parametrize("name", ["due date", "DUE DATE", "due_date"])
     def test_the_date_is_found_by_its_label_in_any_case_or_its_key(self, api: Api, campaign: str, name: str) -> None:
         assert create(api, campaign, relative_to=name)["relative_to"] == "Due Date"
         assert len(api.results(FIELDS)) == 1
 
+    @pytest.mark.together
     @pytest.mark.parametrize("name", ["created_on", "created on"])
     def test_the_dates_of_every_contact_can_be_used(self, api: Api, campaign: str, name: str) -> None:
         assert create(api, campaign, relative_to=name)["relative_to"] == "Created On"
@@ -102,6 +104,7 @@ class TestWriteEvent:
         assert {name: response.json()[name] for name in change} == change | {"relative_to": "Created On"}
         assert len(api.results(PATH)) == 1
 
+    @pytest.mark.together
     @pytest.mark.parametrize("name", ["relative_to", "offset", "unit", "delivery_hour", "campaign_uuid"])
     def test_a_missing_value_is_refused_by_field(self, api: Api, campaign: str, name: str) -> None:
         body = HELLO | {"campaign_uuid": campaign}

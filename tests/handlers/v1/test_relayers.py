@@ -77,6 +77,7 @@ class TestClaimRelayer:
         assert (record["phone"], record["name"], record["country"]) == ("+250788123123", "Clinic phone", "RW")
         assert (record["power_level"], record["power_status"], record["network_type"]) == (-1, None, None)
 
+    @pytest.mark.together
     @pytest.mark.parametrize("form", [
         " {0} {1} {2}\n", "{0}-{1}-{2}", "{0}\u2011{1}\u2013{2}", "\u200e{0}\u00a0{1}\u2009{2}\u200f",
         "\u00ab{0}_{1}.{2}\u00bb",
@@ -92,6 +93,7 @@ class TestClaimRelayer:
 
         assert api.post(PATH, {"claim_code": typed, "phone": "+250788123123"}).status_code == 201
 
+    @pytest.mark.together
     @pytest.mark.parametrize("change", ["{0}2", "{1}", "{0}\u00e9", "- - -", "\U0001f4de", "{0}" + "-" * 56])
     def test_another_code_is_unknown_however_it_is_typed(self, api: Api, change: str) -> None:
         phone = new_phone(api)
@@ -103,6 +105,7 @@ class TestClaimRelayer:
         assert (response.status_code, list(response.json())) == (400, ["claim_code"])
         assert api.results(PATH) == []
 
+    @pytest.mark.together
     @pytest.mark.parametrize("name", [None, "", "   ", "\u200b\u00a0\u200e"])
     def test_a_name_of_nothing_is_none(self, api: Api, name: str | None) -> None:
         phone = new_phone(api)
@@ -123,6 +126,7 @@ class TestClaimRelayer:
         assert response.status_code == 400
         assert response.json() == {"claim_code": ["Unknown claim code."]}
 
+    @pytest.mark.together
     @pytest.mark.parametrize("number", ["078123", "9999999999", "asdf"])
     def test_an_impossible_number_is_refused_and_the_code_stays_good(self, api: Api, number: str) -> None:
         phone = new_phone(api)

@@ -133,6 +133,7 @@ class TestStartRuns:
         with database.reading() as tx:
             assert tx.execute(select(flow_start.c.is_expanded, flow_start.c.total)).one() == (False, -1)
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         ("extra", "status"),
         [
@@ -152,6 +153,7 @@ class TestStartRuns:
         if status == 400:
             assert list(response.json()) == ["extra"]
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         ("change", "field"),
         [

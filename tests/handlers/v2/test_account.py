@@ -69,6 +69,7 @@ def test_a_new_password_ends_the_other_sessions(amina: Browser, client: TestClie
     assert [Browser(client).sign_in(password=each).status_code for each in (PASSWORD, NEW)] == [403, 201]
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("body", "field"),
     [
@@ -111,6 +112,7 @@ class TestTwoWorkspaces:
         here = [browser.get(ACCOUNT).json()["workspace"]["uuid"] for browser in (amina, later)]
         assert [chosen, *here] == [other_workspace.uuid] * 3
 
+    @pytest.mark.together
     @pytest.mark.parametrize("uuid", ["6f1b0d6e-4f36-4d0b-9d5c-2f5f1f3c8a11", "x"])
     def test_a_workspace_of_others_is_refused(self, amina: Browser, uuid: str) -> None:
         assert amina.get(LABELS, {"X-Workspace": uuid}).status_code == 403

@@ -117,6 +117,7 @@ class TestDownload:
         with make_client(secret_key="the-key-of-this-year", secret_key_fallbacks=(SECRET_KEY,)) as changing:
             assert changing.get(address).status_code == 200
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         ("old", "new"),
         [

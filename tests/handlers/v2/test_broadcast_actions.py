@@ -78,6 +78,7 @@ def test_a_broadcast_to_a_query_reaches_who_matches(api: Api, database: Database
     assert shown["messages"] == {"queued": 2}
 
 
+@pytest.mark.together
 @pytest.mark.usefixtures("people")
 @pytest.mark.parametrize("path", [BROADCASTS, PREVIEWS])
 def test_a_query_that_cannot_be_read_is_told_at_its_field(api: Api, path: str) -> None:
@@ -100,6 +101,7 @@ def test_a_scheduled_broadcast_waits_for_its_time(
     assert expand(database, workspace) and len(statuses(database)) == 3
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("day", "status"),
     [("2026-03-29", 201), ("2026-03-30", 201), ("2026-03-31", 201), ("2026-04-31", 400), ("2027-02-29", 400)],

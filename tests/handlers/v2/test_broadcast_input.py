@@ -67,6 +67,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 
 
 class TestRefusals:
+    @pytest.mark.together
     @pytest.mark.parametrize(("change", "key"), REFUSED, ids=[str(change)[:60] for change, _key in REFUSED])
     def test_input_that_breaks_a_rule_is_refused_by_field(
         self, api: Api, amina: str, change: dict[str, Any], key: str

@@ -89,6 +89,7 @@ class TestCreateBroadcast:
 
         assert shown == {"eng": [{"text": "OK"}]}
 
+    @pytest.mark.together
     @pytest.mark.parametrize("form", ["{uuid}", "{UUID}", "image/png:{url}", "image:{url}", "image/png:{url}?size=1"])
     def test_files_are_named_by_uuid_or_by_type_and_address_and_shown_by_uuid(
         self, api: Api, amina: str, form: str

@@ -59,6 +59,7 @@ def test_schedules_campaigns_and_broadcasts_stand_in_the_order_of_time(
     assert [each["type"] for each in api.get(PATH, days=4).json()["items"]] == ["schedule"]
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("days", ["0", "93", "x"])
 def test_the_number_of_days_is_bounded(api: Api, days: str) -> None:
     assert api.get(PATH, days=days).status_code == 400

@@ -87,6 +87,7 @@ class TestWriteCampaignEvent:
 
         assert record["message"] == {"eng": "Soon!"}
 
+    @pytest.mark.together
     @pytest.mark.parametrize(("key", "name"), [("created_on", "Created On"), ("last_seen_on", "Last Seen On")])
     def test_the_dates_of_every_contact_can_be_used(self, api: Api, campaign: str, key: str, name: str) -> None:
         record = api.post(PATH, HELLO | {"campaign": campaign, "relative_to": key}).json()
@@ -119,6 +120,7 @@ class TestWriteCampaignEvent:
 
         assert (response.status_code, list(response.json())) == (400, ["campaign"])
 
+    @pytest.mark.together
     @pytest.mark.parametrize("name", ["relative_to", "offset", "unit", "delivery_hour"])
     def test_the_timing_is_needed_for_changes_too(self, api: Api, campaign: str, name: str) -> None:
         uuid = api.post(PATH, HELLO | {"campaign": campaign}).json()["uuid"]

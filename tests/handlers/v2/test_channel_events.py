@@ -96,6 +96,7 @@ class TestListChannelEvents:
         assert [one["id"] for one in api.results(PATH, before=bound, after=bound)] == [event_id]
         assert api.results(PATH, after=beyond) == api.results(PATH, before="2026-03-01T10:00:00.123") == []
 
+    @pytest.mark.together
     @pytest.mark.parametrize("query", [{"id": 7}, {"contact": UNKNOWN}, {"contact": "nonsense"}])
     def test_what_names_nothing_gives_an_empty_list(
         self, api: Api, database: Database, workspace: Workspace, channel_id: int, amina: int, query: dict[str, Any]

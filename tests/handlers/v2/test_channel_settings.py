@@ -173,6 +173,7 @@ def test_an_added_gateway_is_listed_and_its_secrets_are_not_told(api: Api) -> No
     assert [each["uuid"] for each in api.results("/api/v2/channels.json")] == [told["uuid"]]
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("changed", "field"),
     [

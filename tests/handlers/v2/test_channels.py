@@ -93,6 +93,7 @@ class TestListChannels:
 
         assert api.results(PATH, uuid=UNKNOWN) == api.results(PATH, address="nowhere") == []
 
+    @pytest.mark.together
     @pytest.mark.parametrize("method", ["post", "delete"])
     def test_clients_only_read_channels(self, api: Api, method: str) -> None:
         response = getattr(api, method)(PATH)

@@ -146,6 +146,7 @@ class TestActOnContacts:
         assert act(api, "archive_messages", amina, bosco, **times) == 204
         assert inbox() == {*ids[1:], *came}
 
+    @pytest.mark.together
     @pytest.mark.parametrize("action", ACTIONS)
     def test_one_unknown_contact_refuses_the_whole_action(self, api: Api, amina: str, nurses: str, action: str) -> None:
         before = record(api, amina)
@@ -163,6 +164,7 @@ class TestActOnContacts:
 
         assert act(api, action, amina, **more) == 400
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         ("before", "action"),
         [("add", "add"), ("unblock", "unblock"), ("block", "block"), ("unblock", "interrupt"), ("remove", "remove")],

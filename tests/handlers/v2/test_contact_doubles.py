@@ -86,6 +86,7 @@ def test_a_rule_tells_what_it_would_do_and_does_it(api: Api, database: Database,
     assert (told["action"], told["record"]["name"]) == ("changed", "+229 → +22901")
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("change", [{"old": "229"}, {"new": ""}, {"new": "+229"}, {"country": "XX"}, {"after": "x"}])
 def test_a_bad_rule_is_refused_by_its_field(api: Api, change: dict[str, str]) -> None:
     answer = api.post(RENUMBERINGS, {**BENIN, **change})
@@ -153,6 +154,7 @@ def test_whoever_looks_for_an_old_form_is_told_too(api: Api) -> None:
     assert "an old form (Mexico, before 2019) of +525512345678" in answer.text
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("typed", ["+5215512345678", "+52 1 55 1234 5678", "005215512345678"])
 def test_a_number_in_an_old_form_is_told_its_new_form(api: Api, typed: str) -> None:
     answer = api.post(CONTACTS, {"urns": [f"tel:{typed}"]})

@@ -108,6 +108,7 @@ def test_the_answer_tells_as_which_year_two_digits_were_read(api: Api, text: str
     assert made["fields"]["due"][:10] == changed["fields"]["due"][:10] == f"{year}-03-13"
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(("value", "number"), [(27.5, "27.5"), (1.234, "1.234"), (1234.5, "1234.5"), ("1.234", "1234")])
 def test_a_number_of_json_has_its_point_in_every_format(api: Api, value: Any, number: str) -> None:
     head = api.as_role("administrator")

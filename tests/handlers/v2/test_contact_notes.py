@@ -43,6 +43,7 @@ def test_notes_go_with_their_contact(api: Api, amina: str) -> None:
     assert api.results(PATH) == []
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("text", ["", "   ", None, "x" * 10_001])
 def test_a_note_has_a_text_of_some_length(api: Api, amina: str, text: str | None) -> None:
     assert api.post(PATH, {"contact": amina, "text": text}).status_code == 400

@@ -65,6 +65,7 @@ def test_a_query_is_counted_and_told_in_its_canonical_form(api: Api, monkeypatch
     assert (found["count"], found["is_exact"]) == (1, False)
 
 
+@pytest.mark.together
 @pytest.mark.usefixtures("people")
 @pytest.mark.parametrize(
     ("query", "detail"),
@@ -140,6 +141,7 @@ def test_names_without_spaces_are_found_by_a_part_in_searches_and_smart_groups(
 WORDS_OF_A_LIST = " ".join(f"q{letter}{other}" for letter in "abcdefghijklmnop" for other in "abcdefghijklmnop")
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("query", "is_refused"),
     [

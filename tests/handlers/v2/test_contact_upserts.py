@@ -73,6 +73,7 @@ def test_an_item_that_breaks_a_rule_says_so_and_the_others_are_written(
     assert len(api.results(CONTACTS)) == 3
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     "items", [[], [{"urns": ["ext:1"]}] * 101, [{"urns": "ext:1"}], ["ext:1"], [{"name": "n" * 65}]]
 )
@@ -131,6 +132,7 @@ def test_an_anonymous_workspace_tells_of_no_urn_whose_it_is(api: Api, database: 
     assert [each["status"] for each in results] == ["rejected", "rejected", "updated"]
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(("role", "status"), [("administrator", 200), ("editor", 200), ("agent", 403), ("viewer", 403)])
 def test_administrators_and_editors_write_many_contacts(api: Api, role: str, status: int) -> None:
     assert api.as_role(role).post(PATH, {"contacts": [{"urns": ["ext:1"]}]}).status_code == status

@@ -148,6 +148,7 @@ class TestChangeContact:
         assert after | {"name": "Amina", "modified_on": ""} == before | {"modified_on": ""}
         assert after["modified_on"] > before["modified_on"]
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         "body",
         [{}, {"name": "Amina"}, {"urns": [AMINA]}, {"groups": []}, {"fields": {}}, {"language": None}],
@@ -276,6 +277,7 @@ class TestChangeContact:
         assert (found.status_code, found.json()["groups"]) == (200, [])
         assert found.json()["urns"] == [AMINA, "telegram:5599", "telegram:5600"]
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         ("body", "field"),
         [
@@ -306,6 +308,7 @@ class TestChangeContact:
 
         assert refused.json()["add_groups"] == ["Only active contacts can be in groups."]
 
+    @pytest.mark.together
     @pytest.mark.parametrize("query", [{"uuid": UNKNOWN}, {"uuid": "x"}, {"uuid": UNKNOWN, "urn": AMINA}])
     def test_what_names_no_single_contact_changes_none(self, api: Api, query: dict[str, Any]) -> None:
         response = api.post(PATH, {"name": "X"}, **query)
@@ -337,6 +340,7 @@ class TestDeleteContact:
         assert api.results(GROUPS, uuid=nurses)[0]["count"] == 0
         assert api.post(PATH, {"urns": [AMINA]}).status_code == 201
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         ("query", "status"),
         [({"uuid": UNKNOWN}, 404), ({"urn": BOSCO}, 404), ({}, 400), ({"uuid": "x"}, 400), ({"urn": "tel:1"}, 400)],

@@ -89,6 +89,7 @@ class TestListContacts:
         assert names(api, sort="name", reverse="true") == found[::-1]
         assert names(api, sort="name", query="name ~ bosco") == ["Bosco", "bosco"]
 
+    @pytest.mark.together
     @pytest.mark.parametrize("urn", ["tel:+250788000111", "tel:0788000111", "tel:250788000111", "TEL:0788 000 111"])
     def test_an_address_is_normalized_before_it_is_looked_for(self, api: Api, amina: str, bosco: str, urn: str) -> None:
         assert names(api, urn=urn) == ["Amina"]
@@ -112,6 +113,7 @@ class TestListContacts:
         assert names(api, uuid=amina, deleted="true") == []
         assert names(api, group=nurses, before="2020-01-01") == []
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         "query",
         [{"uuid": UNKNOWN}, {"urn": "tel:+250788999999"}, {"group": UNKNOWN}, {"group": "nobody"}, {"deleted": "1"}],
@@ -119,6 +121,7 @@ class TestListContacts:
     def test_what_names_nobody_gives_an_empty_list(self, api: Api, amina: str, query: dict[str, str]) -> None:
         assert names(api, **query) == []
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         "query",
         [{"uuid": "x"}, {"urn": "tel:12"}, {"urn": "nonsense"}, {"before": "yesterday"}, {"after": "2026-02-30"}],

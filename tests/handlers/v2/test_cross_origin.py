@@ -48,6 +48,7 @@ def test_the_browser_is_told_what_a_named_page_may_send_and_read(head: Api) -> N
     assert not [name for each in (asked, told) for name in each.headers if name.lower().endswith("credentials")]
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     "origin",
     [
@@ -128,6 +129,7 @@ def test_origins_are_stored_as_browsers_send_them(head: Api) -> None:
     assert event["changes"] == {"origins": [[PAGE], shown["origins"]]}
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     "wrong",
     [

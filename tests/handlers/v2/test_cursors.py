@@ -50,6 +50,7 @@ def test_a_cursor_of_any_length_is_not_found(api: Api) -> None:
         assert (response.status_code, response.json()) == (404, {"detail": "This cursor is not valid."})
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     "path",
     [

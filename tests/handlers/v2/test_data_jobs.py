@@ -60,6 +60,7 @@ def test_a_file_is_uploaded_looked_at_and_imported(api: Api, work: Callable[[], 
     assert editor.post(ACTIONS, body).status_code == 400
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("columns", "message"),
     [

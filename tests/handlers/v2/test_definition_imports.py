@@ -123,6 +123,7 @@ def test_one_definition_is_imported_as_that_flow_with_its_white_space(api: Api) 
     assert stored["nodes"][0]["actions"][0]["text"] == "  Hello  "
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     "document", [{}, {"version": "99", "flows": []}, {"version": "13", "flows": [7]}, {"flows": {"a": 1}}, {"nodes": 3}]
 )

@@ -54,6 +54,7 @@ class TestReadDefinitions:
         assert [one["name"] for one in document["flows"]] == ["Checkup Reminder"]
         assert document["campaigns"][0]["name"] == "Checkups"
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         ("word", "expected"),
         [

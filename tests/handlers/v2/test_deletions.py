@@ -31,6 +31,7 @@ def told(api: Api, **query: Any) -> list[tuple[str, str | None]]:
     return [(each["type"], each["uuid"] or each["key"]) for each in api.all_results(DELETIONS, **query)]
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("name", [*FOLLOWED, "deletions"])
 def test_a_list_says_with_which_time_to_ask_next(api: Api, database: Database, workspace: Workspace, name: str) -> None:
     make_messages(database, workspace, make_contact(database, workspace))

@@ -70,6 +70,7 @@ class TestWriteField:
 
         assert (status, record["key"], record["name"]) == (201, key, name.strip())
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         "name", ["has", "is", "Fields", "URNs", "created on", "last-seen-on", "---", "1st", "naïve!", "a_b"]
     )
@@ -79,6 +80,7 @@ class TestWriteField:
         assert (status, list(problem)) == (400, ["name"])
         assert api.results(PATH) == []
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         ("body", "field"),
         [

@@ -257,6 +257,7 @@ class TestResults:
         assert (found["result"], found["answered"]) == ("has_phone", 5)
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("days", ["0", "367", "x"])
 def test_the_number_of_days_is_bounded(api: Api, days: str) -> None:
     assert api.get(WORKSPACE, days=days).status_code == 400

@@ -72,6 +72,7 @@ class TestCreateFlowStart:
 
         assert (record["query"], record["contacts"], record["status"]) == ('name = "Amina"', [], "pending")
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         ("query", "said"),
         [
@@ -110,6 +111,7 @@ class TestCreateFlowStart:
             named = select(flow_start_contact.c.contact_id, flow_start_contact.c.is_named)
             assert tx.execute(named).all() == [(tx.execute(owner).scalar_one(), False)]
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         ("given", "shown"),
         [
@@ -128,6 +130,7 @@ class TestCreateFlowStart:
 
         assert (record["params"], record["extra"]) == (shown, shown)
 
+    @pytest.mark.together
     @pytest.mark.parametrize("name", ["params", "extra"])
     def test_params_are_kept_as_they_are_given(self, api: Api, registration: str, amina: str, name: str) -> None:
         given = {" key ": "  text ", "inner": [" a ", {"b": "\n"}]} | {f"{number:x}": 1 for number in range(1100)}
@@ -136,6 +139,7 @@ class TestCreateFlowStart:
 
         assert record["params"] == given
 
+    @pytest.mark.together
     @pytest.mark.parametrize(("length", "status"), [(10_000, 201), (10_001, 400)])
     @pytest.mark.parametrize("name", ["params", "extra"])
     def test_params_have_at_most_10000_characters(
@@ -162,6 +166,7 @@ class TestCreateFlowStart:
         assert api.post(PATH, {"flow": registration, name: entries[:100]}).status_code == 201
         assert list(api.post(PATH, {"flow": registration, name: entries}).json()) == [name]
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         ("change", "field"),
         [

@@ -49,6 +49,7 @@ def test_a_test_that_cannot_be_played_has_failed_and_one_that_cannot_be_read_is_
     ]
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     "test",
     [
@@ -76,6 +77,7 @@ def test_an_empty_definition_is_refused(api: Api) -> None:
     assert (refused.status_code, list(refused.json())) == (400, ["definition"])
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("contact", [{"urns": 7}, {"uuid": 7}, {"name": {"a": 1}}])
 def test_a_contact_that_cannot_be_is_a_difference(api: Api, contact: dict[str, Any]) -> None:
     played = api.post(PATH, {"definition": with_tests({"name": "a", "contact": contact})})

@@ -69,6 +69,7 @@ def test_translations_become_a_draft_which_is_told_from_then_on(api: Api, flow: 
     assert revision["number"] == 1, "nothing is live"
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("kind", FORMATS)
 def test_a_file_goes_out_and_comes_back(api: Api, flow: dict[str, Any], kind: str) -> None:
     file = texts_of(api, flow, format=kind)["file"]
@@ -132,6 +133,7 @@ def test_who_began_with_another_revision_or_draft_is_told_who_saved(api: Api, fl
     assert next_one.json()["draft"]["uuid"] not in (None, first)
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("more", "field"),
     [

@@ -101,6 +101,7 @@ class TestWriteFlow:
         assert [each["key"] for each in made.json()["results"]] == [each["key"] for each in record["results"]]
         assert set(copied["localization"].get("spa", {})) <= uuids_in(copied)
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         ("body", "field"),
         [

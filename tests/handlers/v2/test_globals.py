@@ -63,6 +63,7 @@ class TestWriteGlobal:
 
         assert (changed["name"], changed["key"]) == ("Hotline", "clinic_phone")
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         ("body", "field"),
         [
@@ -85,6 +86,7 @@ class TestWriteGlobal:
     def test_the_longest_name_and_value_are_accepted(self, api: Api) -> None:
         assert api.post(PATH, {"name": "n" * 36, "value": "v" * 10_000}).status_code == 201
 
+    @pytest.mark.together
     @pytest.mark.parametrize("name", ["CLINIC PHONE", "Clinic-Phone"])
     def test_a_taken_name_or_key_is_refused(self, api: Api, name: str) -> None:
         api.post(PATH, PHONE)

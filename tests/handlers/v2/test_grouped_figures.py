@@ -195,6 +195,7 @@ def test_more_tickets_than_are_looked_at_are_told(
     assert api.get(FIGURES, by="topic").json()["is_exact"] is False
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     "query",
     [

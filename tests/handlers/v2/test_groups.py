@@ -47,6 +47,7 @@ class TestWriteGroup:
         assert api.delete(PATH, uuid=uuid).status_code == 403
         assert api.results(PATH)[0]["name"] == "Open Tickets"
 
+    @pytest.mark.together
     @pytest.mark.parametrize("name", ["", " ", 'a"b', "a\\b", "x" * 65, None, 7, "open tickets"])
     def test_a_bad_or_taken_name_is_refused_by_field(self, api: Api, name: object) -> None:
         response = api.post(PATH, {"name": name})

@@ -90,12 +90,14 @@ class TestCountOfMembers:
 
 
 class TestRenameGroup:
+    @pytest.mark.together
     @pytest.mark.parametrize("name", ["x" * 64, "Nurses", "nURSES", "Straße 7"])
     def test_a_good_name_is_taken_also_its_own_in_another_case(self, api: Api, nurses: str, name: str) -> None:
         response = api.post(PATH, {"name": f" {name} "}, uuid=nurses)
 
         assert (response.status_code, response.json()["name"]) == (200, name)
 
+    @pytest.mark.together
     @pytest.mark.parametrize("name", ["", "x" * 65, "open TICKETS", 'a"b', None, 7])
     def test_a_bad_name_changes_nothing(self, api: Api, nurses: str, name: object) -> None:
         response = api.post(PATH, {"name": name}, uuid=nurses)
@@ -103,6 +105,7 @@ class TestRenameGroup:
         assert (response.status_code, list(response.json())) == (400, ["name"])
         assert api.results(PATH, uuid=nurses)[0]["name"] == "Nurses"
 
+    @pytest.mark.together
     @pytest.mark.parametrize("query", [{"uuid": "x"}, {"uuid": "00000000-0000-4000-8000-000000000000"}])
     def test_what_names_no_group_changes_none(self, api: Api, nurses: str, query: dict[str, Any]) -> None:
         codes = {api.post(PATH, {"name": "Mine"}, **query).status_code, api.delete(PATH, **query).status_code}

@@ -132,6 +132,7 @@ def test_an_invitation_lasts_seven_days(head: Api, guest: Browser, clock: Clock)
     assert guest.post(ACCEPT, {"invitation": secret, "password": PASSWORD}).status_code == 403
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("secret", ["", "rbi_", "rbi_0123456789abcdef_x", "rbs_0123456789abcdef_x", "é"])
 def test_what_is_no_invitation_is_refused(guest: Browser, workspace: Workspace, secret: str) -> None:
     assert guest.post(ACCEPT, {"invitation": secret, "password": PASSWORD}).status_code == 403

@@ -15,6 +15,7 @@ CONTACTS, LABELS, MESSAGES = "/api/v2/contacts.json", "/api/v2/labels.json", "/a
 WORKSPACE = "/api/v2/workspace.json"
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("size", ["0", "251", "-1", "ten", "1.5"])
 def test_a_page_has_1_to_250_records(api: Api, size: str) -> None:
     response = api.get(LABELS, page_size=size)

@@ -30,6 +30,7 @@ class TestUploadMedia:
         }
         assert api.client.get(record["url"]).content == PICTURE
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         "kind",
         [
@@ -52,6 +53,7 @@ class TestUploadMedia:
 
         assert (response.status_code, response.json()["content_type"]) == (201, kind.split(";")[0].lower())
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         "kind", ["image/svg+xml", "image/tiff", "text/html", "application/zip", "application/octet-stream", "x"]
     )
@@ -76,6 +78,7 @@ class TestUploadMedia:
 
         assert (response.status_code, list(response.json())) == (400, ["file"])
 
+    @pytest.mark.together
     @pytest.mark.parametrize("name", ["map 1.png", "../../etc/passwd", "страница.png", "x" * 300 + ".png"])
     def test_a_name_is_kept_for_people_and_never_becomes_a_path(self, api: Api, name: str) -> None:
         record = upload(api, name=name).json()
@@ -95,6 +98,7 @@ class TestUploadMedia:
         assert api.post(PATH, {"file": "x"}).status_code == 415
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("name", "kind", "stored", "ending"),
     [

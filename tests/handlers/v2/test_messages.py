@@ -82,6 +82,7 @@ class TestListMessages:
         assert [one["id"] for one in api.results(PATH, contact=amina, folder="inbox", id=mine[0])] == mine
         assert api.results(PATH, contact=bosco, id=mine[0]) == []
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         "query",
         [
@@ -103,6 +104,7 @@ class TestListMessages:
 
         assert api.results(PATH, **query) == []
 
+    @pytest.mark.together
     @pytest.mark.parametrize("query", [{}, {"folder": "inbox"}, {"contact": True}])
     def test_a_page_takes_as_many_statements_for_250_messages_as_for_1(
         self,
@@ -159,6 +161,7 @@ class TestCreateMessage:
             came: None,
         }
 
+    @pytest.mark.together
     @pytest.mark.parametrize(("text", "segments"), [("a" * 160, 1), ("a" * 161, 2), ("€" * 81, 2), ("ж" * 71, 2)])
     def test_it_tells_how_many_sms_the_text_takes(
         self, api: Api, database: Database, workspace: Workspace, amina: str, text: str, segments: int
@@ -214,6 +217,7 @@ class TestCreateMessage:
 
         assert record["attachments"] == [{"content_type": "image/png", "url": file["url"]}]
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         ("field", "value"),
         [

@@ -23,6 +23,7 @@ class TestCreateOptin:
         assert response.status_code == 201
         assert record == {"uuid": record["uuid"], "name": "News", "created_on": record["created_on"]}
 
+    @pytest.mark.together
     @pytest.mark.parametrize("name", ["", "back\\slash", "x" * 65, None, "nEWS"])
     def test_a_bad_or_taken_name_is_refused_by_field(self, api: Api, name: object) -> None:
         api.post(PATH, {"name": "News"})

@@ -68,6 +68,7 @@ def doors(api: Api, database: Database, workspace: Workspace) -> dict[str, Calla
     return {each.__name__: each for each in (receiver, subscriber, new_gateway, changed_gateway)}
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("door", ["receiver", "subscriber", "new_gateway", "changed_gateway"])
 def test_a_private_address_is_refused_at_every_door(
     strict: Api, doors: dict[str, Callable[[Api, str], Any]], door: str
@@ -78,6 +79,7 @@ def test_a_private_address_is_refused_at_every_door(
     assert doors[door](strict, "https://hooks.example.org/in").status_code in (200, 201)
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("door", ["receiver", "subscriber", "new_gateway", "changed_gateway"])
 def test_an_address_that_the_operator_allows_is_taken_at_every_door(
     api: Api, doors: dict[str, Callable[[Api, str], Any]], door: str

@@ -161,6 +161,7 @@ class TestRepeating:
         expected = ["2026-03-28T07:00:00.000000Z", "2026-03-29T06:00:00.000000Z"]
         assert made_by(api, parent["uuid"]) == found["next_times"] == expected
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         ("how", "days", "expected"),
         [
@@ -183,6 +184,7 @@ class TestRepeating:
         told = [each["time"] for each in api.get(CALENDAR, days=59).json()["items"] if each["uuid"] == made["uuid"]]
         assert told[: len(coming)][:2] == coming[:2]
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         ("body", "field"),
         [

@@ -63,6 +63,7 @@ class TestCreateSubscriber:
         assert list(subscribe(api, "nothing").json()) == ["resthook"]
         assert list(subscribe(other_api).json()) == ["resthook"]
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         "url",
         [

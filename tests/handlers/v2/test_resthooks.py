@@ -36,6 +36,7 @@ class TestMakingResthooks:
 
         assert add_resthook(database, workspace, "new-registration") == first
 
+    @pytest.mark.together
     @pytest.mark.parametrize("slug", ["", "a b", "über", "x" * 51])
     def test_a_bad_slug_is_refused(self, database: Database, workspace: Workspace, slug: str) -> None:
         with pytest.raises(InvalidInput):

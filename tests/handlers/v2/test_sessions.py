@@ -66,6 +66,7 @@ def test_over_https_the_cookie_is_secure(database: Database, settings: Settings,
     assert [each.endswith("; Secure") for each in response.headers.get_list("Set-Cookie")] == [True, True]
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("email", "password"), [(EMAIL, "not this one"), ("nobody@example.org", PASSWORD), ("joel@example.org", "")]
 )
@@ -105,6 +106,7 @@ def test_changes_by_cookie_need_the_csrf_token(amina: Browser) -> None:
     assert (without.status_code, wrong.status_code, right.status_code) == (403, 403, 201)
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     "headers",
     [{"Origin": "https://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}],
@@ -154,6 +156,7 @@ def test_a_cookie_that_somebody_else_made_up_stays_worthless(browser: Browser) -
     assert browser.cookies["relayboard_session"] != "rbs_0123456789abcdef_planted"
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("cookie", ["", "x", "rbs_", "rbs_0123456789abcdef_wrong", "rbs_é", "rb_0123456789ab_x"])
 def test_a_cookie_that_is_not_ours_is_a_401(browser: Browser, cookie: str) -> None:
     response = browser.get(LABELS, {b"Cookie": f"other=1; relayboard_session={cookie}; =;".encode()})

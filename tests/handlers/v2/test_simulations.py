@@ -110,6 +110,7 @@ class TestSimulations:
         assert (said.status_code, list(said.json())[:1]) == (400, ["resume"])
         assert texts(played(api, called)) == ["Thanks, paid"]
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         "change",
         [

@@ -14,6 +14,7 @@ LABELS, CONTACTS, UPSERTS = "/api/v2/labels.json", "/api/v2/contacts.json", "/ap
 STRICT = {"Prefer": "handling=strict"}
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("prefer", "status"),
     [

@@ -84,6 +84,7 @@ class TestAddNote:
             notes = select(ticket_event.c.note).where(ticket_event.c.type == "note_added")
             assert tx.execute(notes).scalars().all() == ["Call back"]
 
+    @pytest.mark.together
     @pytest.mark.parametrize("body", [{}, {"note": ""}, {"note": None}])
     def test_a_note_is_needed(self, api: Api, uuid: str, body: dict[str, Any]) -> None:
         assert list(act(api, "add_note", uuid, **body).json()) == ["non_field_errors"]
@@ -115,6 +116,7 @@ class TestChangeTopic:
 
         assert act(api, "change_topic", uuid, topic=general).json() == {"failures": [uuid]}
 
+    @pytest.mark.together
     @pytest.mark.parametrize("topic", [NOWHERE, "Billing"])
     def test_an_unknown_topic_is_refused(self, api: Api, uuid: str, topic: str) -> None:
         response = act(api, "change_topic", uuid, topic=topic)
@@ -177,6 +179,7 @@ class TestCloseAndReopen:
 
 
 class TestEveryAction:
+    @pytest.mark.together
     @pytest.mark.parametrize("reference", [NOWHERE, "nonsense"])
     def test_all_tickets_have_to_exist_or_nothing_happens(self, api: Api, uuid: str, reference: str) -> None:
         response = act(api, "close", uuid, reference)
@@ -189,6 +192,7 @@ class TestEveryAction:
         assert act(api, "close", uuid, uuid.upper()).status_code == 204
         assert counts_of(api) == {"General": (0, 1)}
 
+    @pytest.mark.together
     @pytest.mark.parametrize("count", [0, 101])
     def test_one_to_100_tickets_are_taken(self, api: Api, uuid: str, count: int) -> None:
         assert list(act(api, "close", *[uuid] * count).json()) == ["tickets"]

@@ -131,6 +131,7 @@ def test_a_token_makes_no_token(amina: Browser, database: Database, workspace: W
     assert api.post(PATH, {"name": "Another"}).status_code == 401
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     "body",
     [

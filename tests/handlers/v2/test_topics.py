@@ -49,6 +49,7 @@ class TestWriteTopic:
 
         assert api.post(PATH, {"name": "Other"}, uuid=general["uuid"]).status_code == 403
 
+    @pytest.mark.together
     @pytest.mark.parametrize("name", ["", "  ", 'say "hi"', "x" * 65, None, "gENERAL"])
     def test_a_bad_or_taken_name_is_refused_by_field(self, api: Api, name: object) -> None:
         response = api.post(PATH, {"name": name})

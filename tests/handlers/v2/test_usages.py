@@ -109,6 +109,7 @@ def test_a_topic_that_a_living_flow_uses_is_not_deleted(api: Api, flow: str) -> 
     assert api.delete(f"{V2}/topics.json", uuid=uuid).status_code == 204
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("record", [NOWHERE, "no-uuid", "fields.none", "globals.", "due_date"])
 def test_an_unknown_record_is_not_found(api: Api, record: str) -> None:
     assert api.get(PATH, record=record).status_code == 404

@@ -141,6 +141,7 @@ def test_an_administrator_remains(api: Api, joel: str) -> None:
     assert roles(api, joel, own[0]) == ["administrator", "editor"]
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     "body",
     [

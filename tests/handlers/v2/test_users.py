@@ -61,6 +61,7 @@ class TestListUsers:
     def test_what_names_nobody_gives_an_empty_list(self, api: Api, joel: str) -> None:
         assert found(api, uuid=UNKNOWN) == found(api, email="x@example.org") == found(api, role="surveyor") == []
 
+    @pytest.mark.together
     @pytest.mark.parametrize(("count", "status"), [(100, 200), (101, 400)])
     def test_a_filter_takes_at_most_100_values(self, api: Api, count: int, status: int) -> None:
         emails = ",".join(f"user{number}@example.org" for number in range(count))

@@ -52,6 +52,7 @@ def test_country_and_date_style_change_and_nothing_given_changes_nothing(head: A
     assert (shown["country"], shown["date_style"], shown["timezone"]) == ("", "year_first", "Africa/Kigali")
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     "body",
     [
