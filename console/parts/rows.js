@@ -102,11 +102,13 @@ export function Rows({ items, idOf, draw, hasMore, chosen = "", className = "", 
   for (const id of [chosen, focused.current]) if (ids.includes(id)) places.add(ids.indexOf(id));
   const shown = [...places].sort((one, other) => one - other);
   const stop = [focused.current, chosen, top.current.id].find((id) => places.has(ids.indexOf(id))) ?? ids[shown[0]];
+  // From the first row on, the page tells a row's place by itself.
+  const isInOrder = shown.length === 0 || shown[shown.length - 1] === shown.length - 1;
   return html`
     <ul class=${classes("drawn-rows", className)} ref=${list} style=${{ height: `${items.length * height}px` }} onKeyDown=${pressed}
       onFocusIn=${(/** @type {any} */ event) => took(event.target.closest("[data-row]")?.dataset.row ?? "")}
       onFocusOut=${() => (focused.current = wanted.current)}>
-      ${shown.map((at) => html`<li key=${ids[at]} data-row=${ids[at]} aria-setsize=${hasMore ? -1 : items.length} aria-posinset=${at + 1} style=${{ transform: `translateY(${at * height}px)` }}>${draw(items[at], ids[at] === stop)}</li>`)}
+      ${shown.map((at) => html`<li key=${ids[at]} data-row=${ids[at]} aria-setsize=${hasMore ? -1 : items.length} aria-posinset=${isInOrder ? undefined : at + 1} style=${{ transform: `translateY(${at * height}px)` }}>${draw(items[at], ids[at] === stop)}</li>`)}
     </ul>
   `;
 }

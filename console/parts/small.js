@@ -47,14 +47,16 @@ export function Problem({ text, onRetry }) {
  */
 export function ListEnd({ list }) {
   const end = useRef(/** @type {HTMLElement | null} */ (null));
+  const present = useRef(list);
+  present.current = list;
   useEffect(() => {
-    if (!end.current || !list.hasMore) return;
-    const seen = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && list.more(), {
+    if (!end.current || !list.hasMore || list.loading) return;
+    const seen = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && present.current.more(), {
       rootMargin: "200px",
     });
     seen.observe(end.current);
     return () => seen.disconnect();
-  });
+  }, [list.hasMore, list.loading, list.problem]);
   if (list.problem) return html`<${Problem} text=${list.problem} onRetry=${list.reload} />`;
   return html`<div class="list-end" ref=${end}>
     ${list.loading ? html`<${Waiting} />` : list.hasMore && html`<button type="button" onClick=${list.more}>${t("act.more")}</button>`}

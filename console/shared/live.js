@@ -14,7 +14,16 @@ const ASK_MS = 3000;
 /** @type {Set<(change: Change) => void>} */
 const listeners = new Set();
 const tabs = new BroadcastChannel("relayboard.changes");
-tabs.onmessage = (/** @type {MessageEvent} */ message) => announce(message.data);
+/** What a tab says when it opens, and the others answer: nothing is told to nobody, which costs as much as a small request. */
+const OPENED = "opened";
+const THERE = "there";
+let hasOthers = false;
+tabs.onmessage = (/** @type {MessageEvent} */ { data }) => {
+  hasOthers = true;
+  if (data === OPENED) tabs.postMessage(THERE);
+  else if (data !== THERE) announce(data);
+};
+tabs.postMessage(OPENED);
 
 /** Calls back at each change until the returned function is called. @param {(change: Change) => void} listener */
 export function onChange(listener) {
@@ -105,7 +114,7 @@ const waitForNetwork = (most) =>
 /** Tells this browser's tabs of what the service tells nobody. @param {Change} change */
 export function tell(change) {
   announce(change);
-  tabs.postMessage(change);
+  if (hasOthers) tabs.postMessage(change);
 }
 
 /**

@@ -98,11 +98,18 @@ export function t(key, values) {
  */
 export const word = (family, word, otherwise = word.replaceAll("_", " ")) => texts.value[`${family}.${word}`] ?? otherwise;
 
-/** @param {number} value @param {Intl.NumberFormatOptions} [options] */
-export const number = (value, options) => new Intl.NumberFormat(locale(), options).format(value);
-
 /** To make one takes longer than to draw a row. @type {Map<string, Intl.DateTimeFormat>} */
 const formats = new Map();
+/** @type {Map<string, Intl.NumberFormat>} */
+const numberFormats = new Map();
+
+/** @param {number} value @param {Intl.NumberFormatOptions} [options] */
+export function number(value, options) {
+  const key = JSON.stringify([locale(), options]);
+  const made = numberFormats.get(key) ?? new Intl.NumberFormat(locale(), options);
+  numberFormats.set(key, made);
+  return made.format(value);
+}
 
 /** @param {string | undefined} language @param {Intl.DateTimeFormatOptions} options */
 function formatOf(language, options) {

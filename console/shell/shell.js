@@ -22,11 +22,8 @@ export function Shell() {
   const pages = openPages();
   const page = pages.find((known) => known.name === place.value.page) ?? (place.value.page ? undefined : pages[0]);
   const title = page ? t(page.title) : t("shell.unknown");
-  const { unread } = counts.value;
-  useEffect(() => {
-    document.title = `${unread.value ? `(${countText(unread)}) ` : ""}${title} · ${account.value?.workspace.name ?? "Relayboard"}`;
-  }, [title, unread.value, unread.isMore]);
   return html`
+    <${Title} page=${title} />
     <a class="skip" href="#main" onClick=${toMain}>${t("shell.skip")}</a>
     <div class=${place.value.parts.length && !page?.ownSections ? "shell deep" : "shell"}>
       <${Navigation} pages=${pages.filter(({ isUnder }) => !isUnder)} current=${page?.isUnder ?? page?.name} />
@@ -43,6 +40,14 @@ export function Shell() {
     <${Shortcuts} pages=${pages.filter(({ isUnder }) => !isUnder)} />
     <${Palette} pages=${pages} />
   `;
+}
+
+/** The title of the window. Drawn by itself, as each count is: a message that comes in draws nothing else of the frame anew. @param {{page: string}} props */
+function Title({ page }) {
+  const { unread } = counts.value;
+  const title = `${unread.value ? `(${countText(unread)}) ` : ""}${page} · ${account.value?.workspace.name ?? "Relayboard"}`;
+  useEffect(() => void (document.title = title), [title]);
+  return null;
 }
 
 /** A reply that the service refused, wherever somebody works; in its own conversation it shows itself. */
@@ -80,7 +85,7 @@ const Navigation = ({ pages, current }) => html`
             <a href=${link([name])} aria-current=${name === current ? "page" : undefined}>
               <${Icon} name=${icon} /><span>${t(title)}</span>
             </a>
-            <${PageCount} page=${name} />
+            ${COUNTED.includes(name) && html`<${PageCount} page=${name} />`}
           </li>
         `,
       )}
@@ -98,6 +103,8 @@ function leave(user) {
   return confirmFirst({ title: t("sign_in.out"), text: t("sign_in.forgets_drafts", { count: number(count) }), submit: t("sign_in.out"), onYes: out });
 }
 
+const COUNTED = ["inbox", "tickets"];
+
 /** How much of a page waits for somebody. @param {{page: string}} props */
 function PageCount({ page }) {
   const { unread, waiting, mine, overdue } = counts.value;
@@ -107,7 +114,7 @@ function PageCount({ page }) {
       ${overdue.value > 0 && html`<${Count} said=${t("shell.overdue", { count: countText(overdue) })} text=${countText(overdue)} isLate />`}
       ${mine.value > 0 && html`<${Count} said=${t("shell.my_tickets", { count: countText(mine) })} text=${countText(mine)} />`}</span>`;
   }
-  return page === "inbox" && html`<span class="counts">
+  return html`<span class="counts">
     ${named > 0 && html`<${Count} said=${t("mention.count", { count: number(named) })} text=${`@${number(named)}`} />`}
     ${unread.value > 0 && html`<${Count} said=${t("shell.unread_and_waiting", { unread: countText(unread), waiting: countText(waiting) })} text=${countText(unread)} />`}</span>`;
 }

@@ -38,7 +38,9 @@ CONTACTS, MESSAGES = "/api/v2/contacts.json", "/api/v2/messages.json"
 SENDING = re.compile(r"/api/v2/messages\.json$")
 NOTE_STATES = """() => {
     window.states = [];
-    new BroadcastChannel("relayboard.changes").onmessage = ({data}) => window.states.push(data.record?.status);
+    const tab = new BroadcastChannel("relayboard.changes");
+    tab.onmessage = ({data}) => window.states.push(data.record?.status);
+    tab.postMessage("opened");
 }"""
 TEMPLATES, TICKETS, ACCOUNT = "/api/v2/templates.json", "/api/v2/tickets.json", "/api/v2/account.json"
 
