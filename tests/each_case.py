@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from tests.thinned import DATABASES, TURNS, has_its_turn, takes_turns
+from tests.thinned import DATABASES, TURNS, has_its_turn, is_asked_once, takes_turns
 
 Case = TypeVar("Case")
 Named = tuple[str, Mapping[str, Any]]
@@ -61,7 +61,8 @@ def gather(collector: Any, name: str, obj: Any) -> Any:
     ]
 
     indirect = sum(mark.name == "parametrize" for mark in marks) - len(tables)
-    in_turn = TURNS and not indirect and takes_turns(collector.nodeid, len(cases))
+    is_table = takes_turns(collector.nodeid, len(cases)) and not is_asked_once(collector.nodeid)
+    in_turn = TURNS and is_table and not indirect
 
     @wraps(obj)
     def test(*itself: Any, request: pytest.FixtureRequest, **fixtures: Any) -> None:

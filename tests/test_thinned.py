@@ -3,7 +3,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from testbed.quality_page import PAGE
-from tests.thinned import ASKING_DATABASES, TAKING_TURNS, find_repeats
+from tests.thinned import ASKING_DATABASES, ASKING_NO_DATABASE, TAKING_TURNS, find_repeats
 
 ROOT = Path(__file__).parents[1]
 
@@ -29,12 +29,22 @@ def test_few_cases_and_those_about_databases_are_asked_on_both():
     assert len(left_of(*"abcdef", rule="tests/handlers/v2/test_message_search.py::test_a_rule")) == 12
 
 
+def test_rules_that_ask_no_database_are_asked_on_one_each_however_few_their_cases_are():
+    rules = [f"tests/handlers/asgi/test_guard.py::test_rule_{number}" for number in range(20)]
+    kept = [left_of("a", "b", rule=rule) for rule in rules]
+
+    assert [[each.partition("-")[2] for each in one] for one in kept] == [["a", "b"]] * 20
+    assert {each.partition("-")[0] for one in kept for each in one[:1]} == {"sqlite", "postgresql"}
+
+
 def test_all_that_is_named_is_there():
     (section,) = re.findall(r"^## Cases that stand back\n(.*)", PAGE.read_text(), flags=re.MULTILINE | re.DOTALL)
     told = re.findall(r"`(tests/[\w/.]+)`", section)
 
     assert told
-    assert [name for name in (*TAKING_TURNS, *ASKING_DATABASES, *told) if not (ROOT / name).exists()] == []
+    assert [
+        name for name in (*TAKING_TURNS, *ASKING_DATABASES, *ASKING_NO_DATABASE, *told) if not (ROOT / name).exists()
+    ] == []
 
 
 def test_one_command_takes_every_case():

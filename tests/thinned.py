@@ -5,6 +5,7 @@ case stays that differs in what the rule is about.
 import os
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from zlib import crc32
 
 import pytest
 
@@ -39,6 +40,28 @@ ASKING_DATABASES = (
     "tests/handlers/v2/test_rival_names.py",
 )
 """Those among them whose cases are about what a database finds, stores or holds up: each is asked on both."""
+ASKING_NO_DATABASE = (
+    "tests/handlers/asgi/",
+    "tests/handlers/contract/",
+    "tests/handlers/relay/test_described.py",
+    "tests/handlers/test_anonymous_workspaces.py",
+    "tests/handlers/test_areas.py",
+    "tests/handlers/test_auth.py",
+    "tests/handlers/test_rights.py",
+    "tests/handlers/test_stored_media.py",
+    "tests/handlers/v2/test_cross_origin.py",
+    "tests/handlers/v2/test_cursors.py",
+    "tests/handlers/v2/test_definition_imports.py",
+    "tests/handlers/v2/test_flow_tests.py",
+    "tests/handlers/v2/test_flow_texts.py",
+    "tests/handlers/v2/test_if_match.py",
+    "tests/handlers/v2/test_list_options.py",
+    "tests/handlers/v2/test_media.py",
+    "tests/handlers/v2/test_simulations.py",
+    "tests/handlers/v2/test_strict_requests.py",
+)
+"""Those whose rules are about HTTP, files, flows and who may do what: what they ask a database is asked on both by the
+tests of its list or its table. Also a rule of few cases, or of one, is asked on one database."""
 FEW = 4
 """Fewer cases than these are all asked on both."""
 
@@ -46,6 +69,11 @@ FEW = 4
 def takes_turns(test: str, cases: int) -> bool:
     """Whether so many cases of a test, by its id, are asked on one of the databases each."""
     return cases >= FEW and test.startswith(TAKING_TURNS) and not test.startswith(ASKING_DATABASES)
+
+
+def is_asked_once(test: str) -> bool:
+    """Whether each case of a test, by its id, is asked on one database, however few there are."""
+    return test.startswith(ASKING_NO_DATABASE)
 
 
 def has_its_turn(number: int, database: str) -> bool:
@@ -58,11 +86,13 @@ def find_repeats(items: Sequence[pytest.Item]) -> Iterator[pytest.Item]:
     tables: defaultdict[str, defaultdict[str, dict[str, pytest.Item]]] = defaultdict(lambda: defaultdict(dict))
     for item in items:
         rule, _, case = item.nodeid.partition("[")
-        if case and takes_turns(rule, FEW):
+        if case and (takes_turns(rule, FEW) or is_asked_once(rule)):
             parts = case.removesuffix("]").split("-")
             (*_, database) = ["", *(part for part in parts if part in DATABASES)]
             tables[rule]["-".join(part for part in parts if part not in DATABASES)][database] = item
     for rule, cases in tables.items():
         both = [asked for asked in cases.values() if set(asked) == set(DATABASES)]
-        for number, asked in enumerate(both if takes_turns(rule, len(both)) else ()):
+        # Rules of one case begin with either database, by their names.
+        first = crc32(rule.encode()) % 2 if is_asked_once(rule) else 0
+        for number, asked in enumerate(both if is_asked_once(rule) or takes_turns(rule, len(both)) else (), first):
             yield from (item for database, item in asked.items() if not has_its_turn(number, database))
