@@ -1,6 +1,6 @@
 """`/api/v1/contacts.json` and `contact_actions.json`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from flows.urns import Urn
@@ -12,6 +12,7 @@ from persistence.contacts import records as contacts
 from persistence.contacts import writes as contact_writes
 from persistence.contacts.owners import find_contact, find_contacts, hold_owners, read_urns
 from persistence.contacts.writes import ContactChange
+from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.groups.groups import find_manual_groups, hold_contacts
 from persistence.lists import ListQuery
@@ -21,7 +22,7 @@ from persistence.sql.names import must_exist
 list_contacts = NumberedListAnswer(contacts.CONTACTS_V1)
 
 WITH_GROUP = {"add": contact_actions.join_group, "remove": contact_actions.leave_group}
-WITHOUT_GROUP = {
+WITHOUT_GROUP: dict[str, Callable[[Transaction, int, Sequence[int]], object]] = {
     "block": contact_actions.block_contacts,
     "unblock": contact_actions.unblock_contacts,
     "expire": contact_actions.expire_contacts,
