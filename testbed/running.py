@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -114,6 +115,12 @@ class RunningService:
             state = "runs" if status is None else f"has ended with {status}"
             said.append("\n".join([f"{name} {state} and said last:", *lines]))
         return "\n\n".join(said)
+
+    def with_new_workspace(self) -> "RunningService":
+        """The same processes for another workspace, as if they ran for it alone."""
+        mine = copy(self)
+        mine.workspace, mine.token = _make_workspace(self.database)
+        return mine
 
     def close(self) -> None:
         for name in list(self.processes):

@@ -254,6 +254,16 @@ def database_url(
         yield url
 
 
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def shared_database_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a database for the tests of a module whose workspaces do not disturb each other."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path_factory.mktemp('shared') / 'relayboard.db'}"
+        return
+    with request.getfixturevalue("kept_databases").lend() as url:
+        yield url
+
+
 @pytest.fixture
 def woken() -> list[str]:
     """The jobs that were woken, in order."""

@@ -124,7 +124,6 @@ class House:
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self._settings, self._folder = load_settings(_environment_in(folder)), folder
-        _run(folder, "migrate")
         self._ahead, self._woken = timedelta(), set[str]()
         url = self._settings.database_url
         database = open_database(url, clock=lambda: datetime.now(UTC) + self._ahead, wake=self._woken.update)
@@ -323,12 +322,14 @@ def main(arguments: Sequence[str]) -> int:
     watch = Watch()
     table, lists = ["| Case | Files | Ways back |", "|---|---|---|"], []
     with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        _run(folder, "migrate")  # unwatched, which is faster
         for set_profile in (sys.setprofile, threading.setprofile):
             stack.callback(set_profile, None)
             set_profile(watch)
         stack.callback(logging.disable, logging.root.manager.disable)
         logging.disable(logging.INFO)
-        house = House(Path(stack.enter_context(tempfile.TemporaryDirectory())), stack)
+        house = House(folder, stack)
         for name, case in CASES.items():
             if options.case in (None, name):
                 case(house, watch)

@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,10 +14,11 @@ from relayboard.phone.wire import HttpTransport
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import RunningService, forked_service, wait_until
 from tests.answering import AnsweringPhone
+from tests.console_script import call_forked
 from tests.worker.receivers import Received, Receiver, Reply, receiving
 
 EXPORT = Path(__file__).parents[1] / "flows" / "exports" / "registration.json"
-CONTACTS = int(os.environ.get("RELAYBOARD_CONVERSATIONS", "20"))
+CONTACTS = int(os.environ.get("RELAYBOARD_CONVERSATIONS", "12"))
 PHONES, STARTED_AT_ONCE, EXCHANGES = 2, 100, 10
 PLACE = "http://localhost:9000"
 WELCOME = "Welcome to Riverside Clinic! What is your name?"
@@ -101,10 +100,7 @@ def receiver(clinics: Clinics) -> Iterator[Receiver]:
 
 def command(service: RunningService, *arguments: str) -> Any:
     """The output of an operator's command."""
-    call = [sys.executable, "-m", "relayboard", *arguments]
-    done = subprocess.run(
-        call, env=service.environment, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
-    )
+    done = call_forked(*arguments, folder=service.folder, environment=service.environment)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -163,7 +159,7 @@ def test_a_thousand_conversations_end_as_the_flows_say(
         (record,) = service.get("/api/v2/flows.json", uuid=flow_uuid)["results"]
         return bool(record["runs"]["completed"] == CONTACTS)
 
-    wait_until(has_ended, "the end of every run", 60 + CONTACTS)
+    wait_until(has_ended, "the end of every run", PATIENCE_SECONDS + CONTACTS, pause_seconds=0.5)
     for phone in phones:
         phone.stopped.set()
         phone.join(PATIENCE_SECONDS)

@@ -3,7 +3,6 @@ calls of somebody else."""
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,10 +17,15 @@ PUBLIC = "https://relay.example.org"
 TEXT, REPLY = "Your test result is here", "Thank you"
 
 
-@pytest.fixture
-def service(database_url: str, tmp_path: Path) -> Iterator[RunningService]:
-    with forked_service(database_url, tmp_path, BASE_URL=PUBLIC) as running:
+@pytest.fixture(scope="module")
+def whole_service(shared_database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
+    with forked_service(shared_database_url, tmp_path_factory.mktemp("presets"), BASE_URL=PUBLIC) as running:
         yield running
+
+
+@pytest.fixture
+def service(whole_service: RunningService) -> RunningService:
+    return whole_service.with_new_workspace()
 
 
 def test_each_preset_has_its_provider() -> None:

@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -28,9 +27,9 @@ class LossyTransport:
         return reply
 
 
-@pytest.fixture
-def service(database_url: str, tmp_path: Path) -> Iterator[RunningService]:
-    with forked_service(database_url, tmp_path) as running:
+@pytest.fixture(scope="module")
+def service(shared_database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
+    with forked_service(shared_database_url, tmp_path_factory.mktemp("story")) as running:
         yield running
 
 
@@ -71,6 +70,7 @@ def connect(service: RunningService, receiver: Receiver, *, is_lagging: bool) ->
 def test_a_message_travels_each_way_once_with_every_status_and_event_in_order(
     service: RunningService, receiver: Receiver, is_lagging: bool
 ) -> None:
+    service = service.with_new_workspace()
     phone = connect(service, receiver, is_lagging=is_lagging)
 
     phone.receive_sms("0788000111", QUESTION)
@@ -110,6 +110,10 @@ def test_a_message_travels_each_way_once_with_every_status_and_event_in_order(
     assert texts == [ANSWER, QUESTION]
 
 
-def test_processes_stop_cleanly_on_sigterm(database_url: str, tmp_path: Path) -> None:
-    with forked_service(database_url, tmp_path) as service:
-        assert (service.stop("api"), service.stop("worker")) == (0, 0)
+def test_processes_stop_cleanly_on_sigterm(service: RunningService) -> None:
+    codes = service.stop("api"), service.stop("worker")
+    service.start("worker")
+    service.start("api")
+    service.wait_until_ready()
+
+    assert codes == (0, 0)

@@ -46,6 +46,12 @@ class ExplorerPage:
         self.page.goto(self.address)
         self.page.locator(".opblock-tag").first.wait_for()
 
+    def turn_to(self, generation: str) -> None:
+        """Open the page of another generation, which knows the token too."""
+        self.address = self.address.replace(f"/{self.generation}/", f"/{generation}/")
+        self.generation = generation
+        self.open()
+
     def authorize(self, token: str) -> None:
         self.page.get_by_role("button", name="Authorize").first.click()
         dialog = self.page.locator(".modal-ux")
@@ -70,6 +76,14 @@ class ExplorerPage:
         self.page.locator(".operation-filter-input").fill(operation.path)
         applied = "ui.getSystem().layoutSelectors.currentFilter()"
         wait_until(lambda: self.page.evaluate(applied) == operation.path, "the filter to be applied")
+
+    def show_events(self, operation: Operation) -> None:
+        """Look at the events that the operation leads to: each has its name."""
+        block = self.unfold(operation)
+        block.locator(".tab-item", has_text="Callbacks").click()
+        for name in operation.body["callbacks"]:
+            block.locator(".callbacks-container").get_by_text(name, exact=True).wait_for()
+        self.fold(block)
 
     def fold(self, block: Locator) -> None:
         block.locator(".opblock-summary-control").first.click()

@@ -21,7 +21,6 @@ from testbed.running import wait_until
 from tests.console_script import Started, started
 from tests.deploy.conftest import DECLARED, HERE, INTERPRETERS, NEWEST, Built, bare_environment, install_tool
 from tests.deploy.files import DEPLOY, ROOT, STATE, read_compose, read_image
-from tests.thinned import EVERY_CASE
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
@@ -76,6 +75,7 @@ def test_the_image_runs_from_a_wheel_in_an_empty_environment(program: Path, tmp_
         wait_until_healthy(elsewhere(image.health, ports), environment)
         stop_in_time(running, 45)
 
+    assert interpreter_in(program) == f"python{NEWEST}"
     assert shown.stdout == f"relayboard {PROJECT['version']}\n"
     assert {each.name for each in (tmp_path / "state").iterdir()} >= {"relayboard.db", "queue.db", "secret.key"}
 
@@ -119,20 +119,23 @@ def heartbeats(url: str) -> list[object]:
         database.close()
 
 
-@pytest.mark.parametrize("version", INTERPRETERS or [HERE] if EVERY_CASE else [NEWEST])
+@pytest.mark.benchmark
+@pytest.mark.parametrize("version", [each for each in INTERPRETERS if each != NEWEST] or [HERE])
 def test_a_tool_that_keeps_programs_apart_installs_it_on_each_interpreter_that_is_declared(
-    built: Built, program: Path, version: str, tmp_path: Path
+    built: Built, version: str, tmp_path: Path
 ) -> None:
-    """The other tests run the newest one, which is the only one unless every case is wanted: the oldest runs all tests
-    but these.
-    """
-    commands = program if version == NEWEST else install_tool(str(built.wheel), version, tmp_path)
+    """When every case is wanted: the other tests run the newest one, and the oldest runs all tests but these."""
+    commands = install_tool(str(built.wheel), version, tmp_path)
     environment = bare_environment(commands, **image_settings(tmp_path))
     migrated = subprocess.run(["relayboard", "migrate"], env=environment, capture_output=True, text=True)
-    (python,) = commands.parent.glob("lib/python3.*")
 
     assert json.loads(migrated.stdout)["revision"]
-    assert python.name == f"python{version}"
+    assert interpreter_in(commands) == f"python{version}"
+
+
+def interpreter_in(commands: Path) -> str:
+    (python,) = commands.parent.glob("lib/python3.*")
+    return python.name
 
 
 def test_versions_of_the_interpreter_are_declared_one_by_one() -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 import requests
@@ -17,16 +16,22 @@ from tests.channels.webchat.visitors import SITE, Browser, add_chat
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(100)
 
 
-@pytest.fixture
-def service(database_url: str, tmp_path: Path) -> Iterator[RunningService]:
+@pytest.fixture(scope="module")
+def whole_service(shared_database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
     given = {
         "VISITOR_LIMIT": "4/minute",
         "MAX_WORKSPACE_VISITORS": "12",
         "CALLBACK_LIMIT": "300/minute",
         "BASE_URL": "",
     }
-    with forked_service(database_url, tmp_path, **given) as running:
+    with forked_service(shared_database_url, tmp_path_factory.mktemp("visits"), **given) as running:
         yield running
+
+
+@pytest.fixture
+def service(whole_service: RunningService) -> RunningService:
+    """For a workspace of its own: limits are counted for each."""
+    return whole_service.with_new_workspace()
 
 
 @pytest.fixture
