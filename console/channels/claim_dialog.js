@@ -5,7 +5,7 @@ import { notify } from "../parts/notices.js";
 import { QrCode } from "../parts/qr_code.js";
 import { Field } from "../parts/small.js";
 import { request } from "../shared/api.js";
-import { useAll } from "../shared/lists.js";
+import { useWhole } from "../shared/lists.js";
 import { channelName } from "../shared/names.js";
 import { t } from "../shared/texts.js";
 import { html, useRef, useState } from "../shared/ui.js";
@@ -24,13 +24,13 @@ const mayHave = (typed, { device, address }) => {
   return !!device && digits.length >= FEWEST_DIGITS && (/^\s*(\+|00)/.test(typed) ? own === digits : own.endsWith(digits));
 };
 
-/** Says which phone the new one replaces, and lets people attach it beside that one. @param {{onDone: () => void, onClose: () => void}} props */
+/** Says which phone the new one replaces before that happens, and lets people attach it beside that one. @param {{onDone: () => void, onClose: () => void}} props */
 export function ClaimDialog({ onDone, onClose }) {
-  const channels = useAll("channels");
+  const channels = useWhole("channels");
   const [typed, setTyped] = useState("");
   const isDone = useRef(false);
   const type = (/** @type {{target: HTMLInputElement}} */ { target }) => setTyped(target.value);
-  const former = channels.find((channel) => mayHave(typed, channel));
+  const former = channels?.find((channel) => mayHave(typed, channel));
   const claim = async (/** @type {FormData} */ data) => {
     const [claim_code, phone, name] = ["claim_code", "phone", "name"].map((field) => String(data.get(field)).trim());
     const second_phone = data.has("second_phone");
@@ -39,7 +39,7 @@ export function ClaimDialog({ onDone, onClose }) {
     isDone.current = true;
   };
   return html`
-    <${FormDialog} title=${t("channels.add_phone")} submit=${t("channels.claim")} draft="channel.phone" onSubmit=${claim} onClose=${() => (isDone.current ? onDone() : onClose())}>
+    <${FormDialog} title=${t("channels.add_phone")} submit=${t("channels.claim")} disabled=${!channels} draft="channel.phone" onSubmit=${claim} onClose=${() => (isDone.current ? onDone() : onClose())}>
       <p class="help">${t("channels.guide_help")} <a href="guides/phones" target="_blank" rel="noopener">${t("channels.guide")}</a></p>
       <ol class="steps">
         <li>${t("channels.step_install")}</li>

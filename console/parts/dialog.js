@@ -5,6 +5,7 @@ import { explain } from "../shared/explain.js";
 import { t } from "../shared/texts.js";
 import { html, signal, useEffect, useRef, useState } from "../shared/ui.js";
 import { Icon } from "./icons.js";
+import { MissedLists } from "./small.js";
 import { useKeptForm } from "./kept_form.js";
 
 const FIELDS = ["input:not([type=hidden], [type=radio], [type=file])", "input[type=radio]:checked", "select", "textarea"].map((each) => `${each}:enabled`).join();
@@ -30,6 +31,7 @@ export function Dialog({ title, onClose, children, wide = false }) {
             <${Icon} name="close" />
           </button>
         </header>
+        <${MissedLists} />
         ${children}
       </div>
     </dialog>

@@ -1,6 +1,7 @@
 /** Small parts that many pages use. */
 
 import { online } from "../shared/api.js";
+import { missed } from "../shared/lists.js";
 import { t } from "../shared/texts.js";
 import { html, useEffect, useRef } from "../shared/ui.js";
 import { Icon } from "./icons.js";
@@ -39,6 +40,12 @@ export function Problem({ text, onRetry }) {
       <button type="button" onClick=${onRetry}>${t("act.retry")}</button>
     </div>
   `;
+}
+
+/** Says that what a page or a form offers could not be loaded, and asks for it again. */
+export function MissedLists() {
+  const lists = missed.value;
+  return lists.length > 0 && html`<${Problem} text=${lists[0].text} onRetry=${() => lists.forEach(({ load }) => load())} />`;
 }
 
 /**

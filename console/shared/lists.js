@@ -1,8 +1,8 @@
 /** Lists of the API, a page at a time by its cursors. */
 
-import { cursorOf, get } from "./api.js";
+import { cursorOf, get, Refused } from "./api.js";
 import { explain } from "./explain.js";
-import { useEffect, useRef, useState } from "./ui.js";
+import { signal, useEffect, useRef, useState } from "./ui.js";
 
 /** @import { Filters, Listed, Readable } from "./contract.js" */
 
@@ -127,17 +127,51 @@ function renewed(old, page) {
   return { items: [...page.items, ...old.items.filter((item) => !fresh.has(idOf(item)))], cursor: old.cursor };
 }
 
+/** The short lists that are missed: what went wrong, and what asks for each again. @type {import("./ui.js").Signal<{text: string, load: () => void}[]>} */
+export const missed = signal([]);
+
 /**
- * All records of a short list, such as labels or topics, up to four pages; kept for the page's life.
+ * All records of a short list, such as labels or topics, up to four pages; kept for the page's life. One that cannot be loaded is
+ * among those that are `missed`; whoever may not see it is offered nothing.
  * @template {Readable} N
  * @param {N | null} name null asks for nothing
  * @param {unknown} [state] when it changes, the list is asked for again
  * @returns {Listed<N>[]}
  */
-export function useAll(name, state) {
-  const [items, setItems] = useState(/** @type {Listed<N>[]} */ ([]));
+export const useAll = (name, state) => useWhole(name, state) ?? NOTHING;
+
+/** The same each time: what depends on it is not done again. @type {any[]} */
+const NOTHING = [];
+
+/**
+ * The same, or null until it is there.
+ * @template {Readable} N
+ * @param {N | null} name
+ * @param {unknown} [state]
+ * @returns {Listed<N>[] | null}
+ */
+export function useWhole(name, state) {
+  const [items, setItems] = useState(/** @type {Listed<N>[] | null} */ (null));
+  const isThere = useRef(false);
   useEffect(() => {
-    if (name) loadAll(name).then(setItems, () => {});
+    if (!name) return;
+    let isWanted = true;
+    const mine = { text: "", load: () => void loadAll(name).then(known, lost) };
+    const miss = (/** @type {string} */ text) => {
+      if (text || missed.value.includes(mine)) missed.value = [...missed.value.filter((each) => each !== mine), ...(text ? [Object.assign(mine, { text })] : [])];
+    };
+    const known = (/** @type {Listed<N>[]} */ found) => {
+      miss("");
+      isThere.current = true;
+      setItems(found);
+    };
+    // What is there already is of use until the next change asks again.
+    const lost = (/** @type {unknown} */ error) => isWanted && !isThere.current && !(error instanceof Refused && error.status === 403) && miss(explain(error));
+    mine.load();
+    return () => {
+      isWanted = false;
+      miss("");
+    };
   }, [name, state]);
   return items;
 }

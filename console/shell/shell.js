@@ -6,7 +6,7 @@ import { refusedReplies } from "../inbox/outbox.js";
 import { confirmFirst } from "../parts/dialog.js";
 import { Loaded } from "../parts/loaded.js";
 import { attempt } from "../parts/notices.js";
-import { Avatar, Empty } from "../parts/small.js";
+import { Avatar, Empty, MissedLists } from "../parts/small.js";
 import { online } from "../shared/api.js";
 import { go, link, place } from "../shared/router.js";
 import { account, chooseWorkspace, signOut } from "../shared/session.js";
@@ -32,6 +32,7 @@ export function Shell() {
           ${!online.value && html`<p class="banner"><${Icon} name="failed" size=${18} /> ${t("shell.offline")}</p>`}
           <${RefusedReply} />
         </div>
+        <${MissedLists} />
         ${page
           ? html`<${Loaded} key=${page.name} load=${page.load} place=${place.value} />`
           : html`<main id="main" tabindex="-1"><${Empty} icon="help" title=${title} text=${t("shell.unknown_text")} /></main>`}

@@ -43,7 +43,7 @@ def folders(clinic: Clinic, people: list[str]) -> set[str]:
 def test_the_list_of_tickets_follows_the_last_change_and_several_are_labelled_read_and_archived(
     somebody: BrowserContext, clinic: Clinic
 ) -> None:
-    """Undo leaves what was so before."""
+    """Undo leaves what was so before. What a form offers and cannot be loaded is asked for again."""
     numbers = ["+250788000901", "+250788000902"]
     people = [
         open_ticket(clinic, "Opened First", numbers[0], opened_days_ago=400, changed_days_ago=370),
@@ -72,7 +72,14 @@ def test_the_list_of_tickets_follows_the_last_change_and_several_are_labelled_re
     choose(page)
     assert findings(page, "the list of tickets") == []
     bulk = page.get_by_role("toolbar")
+    page.route("**/api/v2/labels.json*", lambda route: route.fulfill(status=503))
     bulk.get_by_role("button", name="Label").click()
+    missed = page.get_by_role("dialog").get_by_role("alert")
+    expect(missed).to_contain_text("The service has a problem.")
+    page.unroute("**/api/v2/labels.json*")
+    missed.get_by_role("button", name="Try again").click()
+    expect(missed).to_have_count(0)
+    expect(page.locator("#labels-known option[value=Reptiles]")).to_have_count(1)
     page.get_by_role("dialog").get_by_label("Label").fill("reptiles")
     page.get_by_role("button", name="Save", exact=True).click()
     expect(labelled).to_have_count(2)
