@@ -38,6 +38,14 @@ ASKING_DATABASES = (
     "tests/handlers/v2/test_contact_queries.py",
     "tests/handlers/v2/test_message_search.py",
     "tests/handlers/v2/test_rival_names.py",
+    "tests/relayboard/commands/test_progress.py",
+    "tests/worker/channels/test_files.py::test_a_worker_whose_lease_is_over",
+    "tests/worker/channels/test_mailboxes.py::test_two_workers",
+    "tests/worker/channels/test_smpp.py::TestConnections::test_a_stopped_worker",
+    "tests/worker/channels/test_smpp.py::TestConnections::test_one_worker",
+    "tests/worker/channels/test_smpp.py::TestConnections::test_who_has_lost_the_lease",
+    "tests/worker/channels/test_smpp.py::TestReceiving::test_characters_that_no_database_keeps",
+    "tests/worker/push/test_pushing.py::TestWhen::test_nobody_pushes_twice",
 )
 """Those among them whose cases are about what a database finds, stores or holds up: each is asked on both."""
 ASKING_NO_DATABASE = (
@@ -59,9 +67,28 @@ ASKING_NO_DATABASE = (
     "tests/handlers/v2/test_media.py",
     "tests/handlers/v2/test_simulations.py",
     "tests/handlers/v2/test_strict_requests.py",
+    "tests/relayboard/commands/",
+    "tests/relayboard/move/test_between_relayboards.py",
+    "tests/relayboard/move/test_bound.py",
+    "tests/relayboard/move/test_command.py",
+    "tests/relayboard/move/test_one_source.py",
+    "tests/relayboard/move/test_other_server.py",
+    "tests/relayboard/move/test_what_is_gone.py",
+    "tests/relayboard/test_cli.py",
+    "tests/worker/channels/test_checks.py",
+    "tests/worker/channels/test_email.py",
+    "tests/worker/channels/test_files.py",
+    "tests/worker/channels/test_mailboxes.py",
+    "tests/worker/channels/test_provider_outcomes.py",
+    "tests/worker/channels/test_smpp.py",
+    "tests/worker/channels/test_templated.py",
+    "tests/worker/channels/test_templates.py",
+    "tests/worker/flows/services/",
+    "tests/worker/push/",
 )
-"""Those whose rules are about HTTP, files, flows and who may do what: what they ask a database is asked on both by the
-tests of its list or its table. Also a rule of few cases, or of one, is asked on one database."""
+"""Those whose rules are about HTTP, files, flows, who may do what, commands, and what other servers say and are told:
+what they ask a database is asked on both by the tests of its list or its table. Also a rule of few cases, or of one, is
+asked on one database."""
 FEW = 4
 """Fewer cases than these are all asked on both."""
 
@@ -73,7 +100,7 @@ def takes_turns(test: str, cases: int) -> bool:
 
 def is_asked_once(test: str) -> bool:
     """Whether each case of a test, by its id, is asked on one database, however few there are."""
-    return test.startswith(ASKING_NO_DATABASE)
+    return test.startswith(ASKING_NO_DATABASE) and not test.startswith(ASKING_DATABASES)
 
 
 def has_its_turn(number: int, database: str) -> bool:
