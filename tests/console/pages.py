@@ -67,8 +67,28 @@ WALKED = """() => {
             ...[...ringless].map((each) => "no ring: " + told(each))];
 }"""
 AT_ONCE = 12
-CHECK = """async () => {
-    const found = await axe.run(document, {resultTypes: ["violations"]});
+LEAVE_OUT = """() => {
+    const isLike = (one, other) => one?.tagName === other.tagName && one.className === other.className;
+    const isChosen = (row) => row.contains(document.activeElement) ||
+        row.matches("[aria-current], :has([aria-current], :checked)");
+    for (const each of document.querySelectorAll("#app *"))
+        if (each.children.length > 20)
+            for (const row of [...each.children].slice(8))
+                if (isLike(row.previousElementSibling, row) && !isChosen(row) && !row.inert)
+                    row.inert = row.dataset.leftOut = true;
+}"""
+"""Of rows that look the same, the first eight and those that are chosen are enough."""
+TAKE_BACK = """() => {
+    for (const row of document.querySelectorAll("[data-left-out]")) {
+        row.inert = false;
+        delete row.dataset.leftOut;
+    }
+}"""
+CHANGING = ["aria-hidden-focus", "button-name", "label", "link-name", "scrollable-region-focusable", "select-name"]
+"""What axe may find on a screen of another width: what is shown only there, and what scrolls only there."""
+CHECK = """async (rules) => {
+    const some = rules && {runOnly: {type: "rule", values: rules}};
+    const found = await axe.run(document, {resultTypes: ["violations"], ...some});
     return found.violations.filter(({impact}) => ["serious", "critical"].includes(impact)).map(
         ({id, nodes}) => id + ": " + nodes.slice(0, 3).map(({html, any}) =>
             html.slice(0, 160) + " " + (any[0]?.message ?? "")).join(" | "));
@@ -172,17 +192,24 @@ def refused(page: Page, path: str) -> int:
     return status
 
 
-def findings(page: Page, where: str, *, walks: bool = True, is_whole: bool = EVERY_CASE) -> list[str]:
+def findings(
+    page: Page, where: str, *, walks: bool = True, is_whole: bool = EVERY_CASE, is_again: bool = False
+) -> list[str]:
     """Serious findings of axe, whether the page is wider than the screen or could scroll away, and, if it `walks`, what
-    a keyboard does not reach: on the `whole` screen, or without the navigation, which is the same on each page.
+    a keyboard does not reach: on the `whole` screen, or without the navigation, which is the same on each page. When
+    a page is looked at again on a screen of another width, only what depends on that.
     """
+    is_partly = is_again and not EVERY_CASE
     if not page.evaluate("'axe' in window"):
         page.evaluate((installed() / "axe-core" / "axe.min.js").read_text())
-    found = [f"{where}: {finding}" for finding in page.evaluate(CHECK)]
+    if not EVERY_CASE:
+        page.evaluate(LEAVE_OUT)
+    found = [f"{where}: {finding}" for finding in page.evaluate(CHECK, CHANGING if is_partly else None)]
     size: Any = page.viewport_size
     width = page.evaluate("document.documentElement.scrollWidth")
     found += [f"{where}: {width} wide"] if width > size["width"] else []
-    walked = walk_by_keyboard(page, is_whole) if walks else []
+    walked = walk_by_keyboard(page, is_whole) if walks and not is_partly else []
+    page.evaluate(TAKE_BACK)
     return found + [f"{where}: {each}" for each in (*page.evaluate(LOOSE), *walked)]
 
 

@@ -117,7 +117,7 @@ def test_a_kept_reply_that_is_refused_shows_on_every_page_and_in_the_list_until_
         assert findings(page, "a refused reply") == []
 
         page.set_viewport_size(NARROW)
-        assert findings(page, "a refused reply on a phone") == []
+        assert findings(page, "a refused reply on a phone", is_again=True) == []
         banner.get_by_role("link", name="Open the conversation").click()
         expect(page.locator(".pending .failed")).to_be_visible()
         expect(page.get_by_role("button", name="Discard")).to_be_in_viewport()

@@ -91,7 +91,7 @@ def test_what_people_wrote_is_found_and_opens_at_the_message_by_keys_alone(
     expect(sought).to_be_focused()
     assert findings(page, "a message that was found") == []
     page.set_viewport_size(NARROW)
-    assert findings(page, "a message that was found, on a phone") == []
+    assert findings(page, "a message that was found, on a phone", is_again=True) == []
     page.set_viewport_size(WIDE)
 
     box, options = page.get_by_role("combobox", name="Search everything"), page.get_by_role("option")

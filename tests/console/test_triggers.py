@@ -16,7 +16,7 @@ def people_in(clinic: Clinic, flow: str) -> list[str]:
 def on_every_screen(page: Page, what: str) -> None:
     assert findings(page, what) == []
     page.set_viewport_size(NARROW)
-    assert findings(page, f"{what} on a phone") == []
+    assert findings(page, f"{what} on a phone", is_again=True) == []
     page.set_viewport_size(WIDE)
 
 
