@@ -45,6 +45,7 @@ def empty(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield service.api(service.new_workspace())
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("operation", READING, ids=str)
 def test_a_list_accepts_the_example_of_each_parameter(empty: Api, operation: Operation) -> None:
     for part in operation.parameters():

@@ -191,6 +191,7 @@ def broken_rules(generation: str, resource: str, body: Mapping[str, Any]) -> Ite
             yield place
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(("generation", "resource", "body", "words"), BROKEN, ids=str)
 def test_a_body_that_the_contract_rules_out_is_refused_in_the_words_of_its_rule(
     full: tuple[Api, Filled], generation: str, resource: str, body: dict[str, Any], words: str

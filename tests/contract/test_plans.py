@@ -136,6 +136,7 @@ def plan_nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from plan_nodes(inner)
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("operation", LISTS, ids=str)
 def test_a_list_is_read_by_an_index(reader: Reader, operation: Operation) -> None:
     queries = reader.queries(operation)
@@ -145,6 +146,7 @@ def test_a_list_is_read_by_an_index(reader: Reader, operation: Operation) -> Non
     assert [text for text, _ in queries if re.search(r"picked JOIN \((?!SELECT)", text)] == []
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(("operation", "name"), FILTERS, ids=str)
 def test_a_filter_is_found_by_an_index(reader: Reader, operation: Operation, name: str) -> None:
     for value in reader.values(operation, name):

@@ -71,6 +71,7 @@ def test_every_pattern_of_a_request_is_put_into_words(root: str) -> None:
     assert unexplained == set()
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("operation", WRITING, ids=str)
 def test_every_refusal_of_a_body_names_its_field_and_has_a_word(api: Api, operation: Operation) -> None:
     schema = follow(operation.request_schemas()["application/json"], document(operation.root))
@@ -102,6 +103,7 @@ def sentences(said: Any) -> Iterator[str]:
             yield from sentences(each)
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("text", ["\x00", "half \ud83d"])
 def test_a_character_that_cannot_be_stored_is_told_with_its_field(api: Api, text: str) -> None:
     body = {"contact": "x", "text": "Hi", "quick_replies": [{"text": "Yes"}, {"text": text}]}
@@ -121,6 +123,7 @@ def test_a_problem_deeper_than_errors_go_is_told_at_the_deepest_level(api: Api) 
     assert said["services"] == {"classifiers": {"0": {"intents": ["0.confidence: A value is required."]}}}
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("urn", "words"),
     [

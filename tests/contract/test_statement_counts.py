@@ -74,6 +74,7 @@ def lists(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield made
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("operation", [one for one in LISTS if one.path not in ("/boundaries.json", PAIRS)], ids=str)
 def test_a_whole_page_takes_as_many_statements_as_one_record(lists: Lists, operation: Operation) -> None:
     few, statements_for_few = lists.read(lists.small, operation)
@@ -85,6 +86,7 @@ def test_a_whole_page_takes_as_many_statements_as_one_record(lists: Lists, opera
     assert statements == statements_for_few, "\n".join(lists.statements)
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("generation", ["v1", "v2"])
 def test_a_whole_page_of_boundaries_takes_as_many_statements_as_one(lists: Lists, generation: str) -> None:
     operation = next(one for one in LISTS if (one.generation, one.path) == (generation, "/boundaries.json"))

@@ -187,6 +187,7 @@ def sides(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 # The conditions are the same on both databases; phones that move are tried on both.
+@pytest.mark.together
 @pytest.mark.parametrize("sides", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_foreign_record_does_not_exist(sides: Sides, case: Case) -> None:
@@ -212,6 +213,7 @@ def test_a_foreign_record_does_not_exist(sides: Sides, case: Case) -> None:
     assert (theirs.ask(case, reference), changed(untouched, theirs.rows())) != effect
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("operation", LISTS, ids=str)
 def test_a_list_holds_nothing_of_another_workspace(sides: Sides, operation: Operation) -> None:
     ours, theirs = (
@@ -227,6 +229,7 @@ def test_a_list_holds_nothing_of_another_workspace(sides: Sides, operation: Oper
     assert not any(mark.search(each) for each in ours)
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("operation", PAGED, ids=str)
 def test_a_cursor_of_another_workspace_is_none_of_ours(sides: Sides, operation: Operation) -> None:
     ours, theirs = sides.of("get")
@@ -240,6 +243,7 @@ def test_a_cursor_of_another_workspace_is_none_of_ours(sides: Sides, operation: 
     assert shared or ours.api.get(path, cursor=cursor).status_code == 404
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("returns", [False, True], ids=["once", "and-back-and-forth"])
 def test_a_phone_that_moved_tells_neither_workspace_of_the_other(sides: Sides, returns: bool) -> None:
     old, new = sides.of("post")

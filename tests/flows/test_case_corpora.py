@@ -64,6 +64,7 @@ PLAIN: dict[str, Any] = {"default_country": "RW"}
 AGE = {"fields": [{"key": "age", "name": "Age", "type": "number"}]}
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("function", "args", "expected"),
     [
@@ -102,6 +103,7 @@ def test_a_datetime_is_converted_with_the_present_time_of_day(tmp_path: Path) ->
         run_case(dataclasses.replace(read, case={**case, "expected": {"datetime": "2018-01-15T00:00:00Z"}}))
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("corpus", "more", "is_known"),
     [

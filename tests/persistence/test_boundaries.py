@@ -110,6 +110,7 @@ def test_a_refused_feature_says_which_properties_it_has_and_which_are_wanted(pro
         assert wanted in said
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     "document",
     [

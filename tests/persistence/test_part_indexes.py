@@ -103,6 +103,7 @@ def tidy_up(database: Database) -> None:
         connection.execute(text("VACUUM ANALYZE contact_urn"))
 
 
+@pytest.mark.together
 @crowd_on_postgresql
 @pytest.mark.parametrize(
     ("query", "index"),
@@ -149,6 +150,7 @@ def test_a_part_of_a_name_without_spaces_is_found_by_the_index(migrated_database
             assert search(migrated_database, crowd, f"name ~ {part}") == [name]
 
 
+@pytest.mark.together
 @crowd_on_postgresql
 @pytest.mark.parametrize("query", ["name ~ 12", "name ~ ab", "name ~ 王", "name = x", 'tel ~ "9-9"'])
 def test_a_part_of_less_than_three_letters_is_looked_for_beside_the_index(crowd: Crowd, query: str) -> None:
@@ -158,6 +160,7 @@ def test_a_part_of_less_than_three_letters_is_looked_for_beside_the_index(crowd:
     assert URN_INDEX not in plan
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("query", "count"),
     [

@@ -136,6 +136,7 @@ def queue_events(database, workspace, count, *, is_later=False):
             tx.execute(update(delivery).where(delivery.c.uuid.in_(uuids)).values(due_on=tx.now + LATER))
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("table", "queue", "list_due", "looked_at"),
     [

@@ -49,6 +49,7 @@ def with_one_more(fields: Mapping[str, Any], place: int) -> Record:
     return Record(dict([*items[:place], ("added", literal('"{x}', literal_execute=True)), *items[place:]]))
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("spec", [CONTACTS, MESSAGES, RUNS], ids=["contacts", "messages", "runs"])
 def test_a_field_can_be_added_anywhere(filled: Api, spec: ListSpec) -> None:
     with filled.database.reading() as tx:

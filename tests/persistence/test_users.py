@@ -85,6 +85,7 @@ def test_nobody_is_changed_who_is_not_there(database, workspace, users):
         change_role(tx, workspace.id, "cat@example.org", "viewer")
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     "email", ["", "ada", "ada@", "@example.org", "a b@example.org", "ada@example", "a@b@c.org", "x" * 250 + "@b.org"]
 )

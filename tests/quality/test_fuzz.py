@@ -152,6 +152,7 @@ def told(status, check=None, path="/api/v2/labels.json", answer=None):
     return {"ScenarioFinished": {"phase": "fuzzing", "recorder": recorder}}
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("event", "explained", "found"),
     [

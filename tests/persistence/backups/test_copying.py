@@ -280,6 +280,7 @@ def test_a_source_that_is_in_use_is_refused(
     assert sentence in refused.stderr and "stop the service" in refused.stderr
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("given", "wanted", "sentence"),
     [

@@ -146,6 +146,7 @@ def test_a_source_to_which_somebody_writes_is_not_copied(sqlite_template: Path, 
             copy_database(f"sqlite:///{file}", NOWHERE)
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("most_rows", "most_bytes", "batches"),
     [(20, 1000, [(3, 3)]), (2, 1000, [(2, 2), (1, 3)]), (20, 8, [(2, 2), (1, 3)]), (20, 1, [(1, 1), (1, 2), (1, 3)])],

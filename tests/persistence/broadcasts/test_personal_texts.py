@@ -106,6 +106,7 @@ def write(database: Database, workspace: Workspace) -> Callable[..., list[str]]:
     return write_texts
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(("template", "expected"), CASES.values(), ids=CASES.keys())
 def test_a_text_sees_the_contact_as_a_flow_does(
     amina: str, write: Callable[..., list[str]], template: str, expected: str | None

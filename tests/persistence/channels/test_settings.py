@@ -178,6 +178,7 @@ class TestPresets:
         expected = {"username": "other", "password": "two", "callback_secret": "key", "mt_id_field": "uid"}
         assert {name: config[name] for name in expected} == expected
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         ("new", "place"),
         [

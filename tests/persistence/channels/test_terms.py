@@ -90,6 +90,7 @@ def test_terms_are_set_told_and_removed(api: Api, change: Change) -> None:
     assert [removed[name] for name in terms] == [False, None, None, None]
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     "values",
     [

@@ -104,6 +104,7 @@ def test_runs_of_an_archive_need_their_flow(api: Api, tmp_path: Path) -> None:
     assert found["values"]["color"]["category"] == "Blue"
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     "content",
     [b"text", gzip.compress(b"{"), gzip.compress(b"[]\n"), gzip.compress(b"{}")[:-9]],

@@ -366,6 +366,7 @@ def test_a_file_that_names_nobody_is_refused_with_what_it_has_and_what_it_lacks(
     }
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("content", "filename", "reason"),
     [

@@ -305,6 +305,7 @@ def test_the_owner_of_a_file_chooses_what_is_done_with_values_that_are_not_under
     assert '"abc"' in (done["error"] or desk.rejects(done).replace('""', '"'))
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("dates", "numbers", "expected"),
     [
@@ -389,6 +390,7 @@ def test_cells_are_read_as_their_format_shows_them(desks: tuple[Desk, Desk]) -> 
     ]
 
 
+@pytest.mark.together
 @READ
 @pytest.mark.parametrize(
     ("content", "named"),
@@ -409,6 +411,7 @@ def test_a_file_that_is_no_table_is_told_what_it_is(desks: tuple[Desk, Desk], co
     assert shown["error"].startswith(f"This is {named}: ")
 
 
+@pytest.mark.together
 @READ
 @pytest.mark.parametrize(
     ("encoding", "known", "names"),

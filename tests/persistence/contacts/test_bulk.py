@@ -7,6 +7,7 @@ from persistence.contacts.bulk import ContactRow, write_contacts
 FULL = [f"ext:{number}" for number in range(100)]
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("row", "reason"),
     [

@@ -178,6 +178,7 @@ def test_the_database_finds_whom_the_evaluator_matches(database, people):
     assert different == {}
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("text", "ids"),
     [

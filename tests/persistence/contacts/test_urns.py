@@ -63,6 +63,7 @@ def test_who_is_changed_and_seen_in_one_unit_of_work_gets_both_and_one_time(
 KINDS = {"note": "text", "state": "state"}
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("values", [{"note": {"text": "Kigali"}}, {"state": None}, {"note": None, "state": None}, {}])
 def test_boundaries_are_read_only_for_a_value_that_may_name_one(
     database: Database, workspace: Workspace, statements: list[str], values: dict[str, Any]

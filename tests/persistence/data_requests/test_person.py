@@ -47,6 +47,7 @@ OTHERS = [
 ]
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(("number", "text"), WRITTEN)
 def test_a_number_is_found_in_every_form(database: Database, number: str, text: str) -> None:
     assert (make_terms((number,), ()).are_in(text), may_be_in(database, number, text)) == (True, True)

@@ -233,6 +233,7 @@ class TestReferences:
 
 
 class TestRefusal:
+    @pytest.mark.together
     @pytest.mark.parametrize(
         ("document", "place"),
         [

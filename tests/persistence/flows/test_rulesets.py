@@ -59,6 +59,7 @@ def test_steps_come_from_top_to_bottom(api: Api, database: Database, workspace: 
     assert [one["label"] for one in shown] == ["High", "Low"]
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("router", "kind", "response"),
     [

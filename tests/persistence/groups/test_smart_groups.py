@@ -219,6 +219,7 @@ def test_a_query_for_a_group_is_brought_into_its_canonical_form(database, worksp
         assert check_group_query(tx, workspace, "age>18 and name has bob") == 'fields.age > 18 AND name ~ "bob"'
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("text", ["status = active", "beers > 1", "name =", "group = x", ""])
 def test_queries_that_cannot_define_a_group_are_refused(database, workspace, text):
     with database.reading() as tx, pytest.raises(InvalidInput):

@@ -13,6 +13,7 @@ from tests.channel_rows import add_channel
 UNCLAIMED = {"workspace_id": None, "address": None}
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("said", "number", "country"),
     [("RW", "0788123123", "RW"), ("RW", "+254733555010", "RW"), (None, "+254733555010", "KE")],

@@ -35,6 +35,7 @@ TEXTS = [
 ]
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("text", TEXTS)
 def test_the_database_has_the_same_forms(database: Database, text: str) -> None:
     given = literal(text, Text())
