@@ -100,12 +100,16 @@ class Meter:
         self._name = application_name
         self._engine: Engine = create_engine(database_url, poolclass=NullPool)
 
-    def read(self) -> tuple[float, float]:
-        """Milliseconds of CPU time so far: of the API process, and of PostgreSQL."""
+    def find_backends(self) -> Sequence[int]:
+        """The server processes of the connections that there are."""
         with self._engine.connect() as connection:
             statement = BACKENDS if self._name is None else NAMED
-            backends = connection.execute(text(statement), {"name": self._name} if self._name else {}).scalars().all()
-        return spent_ms(self._api_pid), sum(spent_ms(pid) for pid in backends)
+            return connection.execute(text(statement), {"name": self._name} if self._name else {}).scalars().all()
+
+    def read(self, backends: Sequence[int] | None = None) -> tuple[float, float]:
+        """Milliseconds of CPU time so far: of the API process, and of PostgreSQL, if known in these processes."""
+        found = self.find_backends() if backends is None else backends
+        return spent_ms(self._api_pid), sum(spent_ms(pid) for pid in found)
 
 
 def spent_ms(pid: int) -> float:

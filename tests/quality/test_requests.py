@@ -2,10 +2,11 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import jsonschema_rs
 
-from bench.requests import THERE, describe, main
+from bench.requests import THERE, describe, main, tell_ratio
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "bench" / "results.schema.json").read_text(encoding="utf-8"))
@@ -32,7 +33,7 @@ def test_the_command_writes_json_and_a_section(postgres_url: str, tmp_path: Path
 
 def test_a_request_is_compared_with_rapidpro_its_goal_and_another_version() -> None:
     costs, before = {"api_ms": 2.0, "postgresql_ms": 5.03}, {"api_ms": 4.0, "postgresql_ms": 10.06}
-    results = {
+    results: dict[str, Any] = {
         "machine": {
             "processor": "Fast",
             "processors": 2,
@@ -53,7 +54,9 @@ def test_a_request_is_compared_with_rapidpro_its_goal_and_another_version() -> N
 
     there = f"{THERE['messages, inbox'] / 2:.2f}"
     assert f"| messages, inbox | 2.00 + 5.03 | 2.8 | 70.3 | 10.0 | 4.00 + 10.06 | 0.50 | {there} |" in text
-    assert "some process waited for one 25% of" in text
+    assert "some process waited for one 25% of" in text and "the median of 3 rounds" in text
+    dearer = {"request": "runs", "now": before, "before": costs}
+    assert tell_ratio([*results["requests"], dearer]) == {"now ÷ before": 1.0, "over 1.15": {"runs": 2.0}}
 
 
 def test_what_the_documentation_shows_is_what_was_measured() -> None:
