@@ -28,8 +28,6 @@ from persistence.messages.routes import Leaving
 from persistence.pages import InvalidCursor, decode_cursor, encode_cursor
 from persistence.records import Shown, write_record
 from persistence.relayers.sync import Arrivals
-from persistence.sql.columns import time_text
-from persistence.stamps import read_visible_clock
 
 LARGEST_PAGE_NUMBER = 1_000_000
 NEXT_CHANGES = "Next-Modified-After"
@@ -129,11 +127,8 @@ class ListAnswer:
         except InvalidCursor as error:
             raise RecordMissing("This cursor is not valid.") from error
         query = self._query(request, values)
-        asked_on = None
-        if self.spec.is_followed:
-            # Before the page: what is committed between the two comes twice, and never not at all.
-            asked_on = position.asked_on if position else time_text(read_visible_clock(query.tx, query.workspace.id))
         page = fetch_list(query, self.spec, position, request.page_size)
+        asked_on = position.asked_on if position else page.clock
         following, preceding = (
             None
             if near is None

@@ -25,10 +25,10 @@ from persistence.database import Transaction
 from persistence.pages import Order, Page, Position, Selection, fetch_numbered_page, fetch_page, read_all
 from persistence.records import SIGN_IN, WORKSPACE, Record, write_record
 from persistence.secrets.encryption import Sealed
-from persistence.sql.columns import NO_ID, BigId, NumberedColumns, UtcDateTime, is_uuid
+from persistence.sql.columns import NO_ID, BigId, NumberedColumns, UtcDateTime, is_uuid, time_text
 from persistence.sql.names import name_key
 from persistence.sql.query_functions import contains_folded
-from persistence.stamps import Changes, clock_time, stamped
+from persistence.stamps import EPOCH, Changes, clock_time, read_visible_clock, stamped
 from persistence.statements import Statement, execute_kept, parameters_of
 from persistence.tables.changes import record_stamp
 from persistence.tokens import Areas, covers
@@ -41,12 +41,15 @@ MOST_COUNTED = 10_000
 """Records of a list that are counted; of more it is told that there are more."""
 EVEN = frozenset({"uuid", "id", "key", "folder", "contact", "urn", "flow", "before", "after", "reverse", "paths"})
 """Parameters whose values do not matter for the plan of a statement: the same index serves all."""
+SINCE = frozenset({"after", "modified_after"})
+"""Parameters of those who ask for changes again and again: mostly there are none."""
 EVEN_ALONE = frozenset({"label", "group"})
 """Those of which this is true unless there are others. A group has a statement of its own, and a plan for its size."""
 
 Condition = ColumnElement[bool]
 Values = Mapping[str, Any]
 
+CLOCK = clock_time(WORKSPACE)
 CHANGE_ORDER = Order(record_stamp.c.stamped_on, record_stamp.c.record)
 """The newest change first, for lists that are asked for changes."""
 
@@ -108,12 +111,20 @@ class ListSpec:
         """Whether the matching records of a numbered list have matched since they were created."""
         return self.changing is not None and not self.changing & values.keys()
 
-    def select(self, query: ListQuery, order: Order, conditions: Sequence[Condition], *, is_even: bool) -> Selection:
+    def select(
+        self,
+        query: ListQuery,
+        order: Order,
+        conditions: Sequence[Condition],
+        *,
+        is_even: bool,
+        clock: ColumnElement[datetime] | None = None,
+    ) -> Selection:
         """The matching records."""
         record, source = self.record_of(query), self.source_of()
         if query.members is not None:
             record = record.only(query.members)
-        return Selection(record, source, self.table.c.id, order, conditions, query.asking, is_even)
+        return Selection(record, source, self.table.c.id, order, conditions, query.asking, is_even, clock)
 
     def select_ids(self, query: ListQuery) -> Select[int]:
         """The ids of all matching records."""
@@ -160,11 +171,23 @@ class ListSpec:
 
 
 def fetch_list(query: ListQuery, spec: ListSpec, position: Position | None, size: int) -> Page:
-    """A page of a list at a position, in one statement besides those that look up references in parameters."""
+    """A page of a list at a position, in one statement besides those that look up references in parameters. The first
+    page of a list that is followed has the time of the last change that was visible to it.
+    """
     asked = query.values.keys() - EVEN
     is_even = not asked or (len(query.values) == 1 and asked <= EVEN_ALONE)
-    chosen = spec.select(query, spec.order_of(query.values), spec.conditions(query), is_even=is_even)
-    return fetch_page(query.tx, chosen, position, size)
+    is_told = spec.is_followed and position is None
+    clock = CLOCK if is_told and not query.values.keys() & SINCE else None
+    chosen = spec.select(query, spec.order_of(query.values), spec.conditions(query), is_even=is_even, clock=clock)
+    if not is_told:
+        return fetch_page(query.tx, chosen, position, size)
+    if clock is not None:
+        page = fetch_page(query.tx, chosen, None, size)
+        if page.shown:
+            return page if page.clock is not None else replace(page, clock=time_text(EPOCH))
+    # No row tells it. What is committed between the two statements comes twice, and never not at all.
+    moment = time_text(read_visible_clock(query.tx, query.workspace.id))
+    return replace(fetch_page(query.tx, replace(chosen, clock=None), None, size), clock=moment)
 
 
 def count_list(query: ListQuery, spec: ListSpec) -> tuple[int, bool]:

@@ -37,7 +37,7 @@ from sqlalchemy.types import Integer, TypeEngine
 
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
-from persistence.records import Record, Shown, Template, readable, select_records, write_record
+from persistence.records import Record, Shown, Template, readable, select_records, write_record, write_time
 from persistence.sql.columns import TIME_LAYOUT, BigId, UtcDateTime, time_text
 from persistence.statements import execute_kept, shape_of
 
@@ -56,7 +56,7 @@ MARKS_KEPT_FOR = timedelta(minutes=10)
 
 Rows = Sequence[Sequence[Any]]
 """They end with the sort value and the id of a record."""
-KEY, ID = -2, -1
+KEY, ID, CLOCK = -2, -1, -3
 ListKey = tuple[Hashable, str]
 Known = TypeVar("Known")
 
@@ -95,7 +95,7 @@ class Selection:
     """Records of a list. `conditions` and `order` choose ids (they may use another table than `source`, for example a
     join table); `source` is the table, or join of tables, that has the columns of `record`, `source_id` its id column.
     Record, source and order are declared once; `asking` are values of the parameters in them. `is_even` says that one
-    plan is good for all values of the conditions.
+    plan is good for all values of the conditions. `clock` is a time that is read with a page, in its snapshot.
     """
 
     record: Record
@@ -105,6 +105,7 @@ class Selection:
     conditions: Sequence[ColumnElement[bool]]
     asking: dict[str, Any] = field(default_factory=dict)
     is_even: bool = False
+    clock: ColumnElement[Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,13 +147,14 @@ class Window:
 @dataclass(frozen=True)
 class Page:
     """Records, and the positions of the pages around them (None: there is none). Numbered pages have the length of the
-    whole list (of a long one up to a minute old).
+    whole list (of a long one up to a minute old). `clock` is the time that was read with a page that has records.
     """
 
     shown: list[Shown]
     next: Position | None = None
     previous: Position | None = None
     count: int = 0
+    clock: str | None = None
 
     @cached_property
     def records(self) -> list[str]:
@@ -266,7 +268,14 @@ def fetch_page(tx: Transaction, chosen: Selection, position: Position | None, si
         Position(_sort_value(rows[at][KEY], order), rows[at][ID], at == 0) if rows else None for at in (0, -1)
     )
     has_next, has_previous = (True, more) if backward else (more, position is not None)
-    return Page(chosen.record.read(rows), last if has_next else None, first if has_previous else None)
+    clock = None if chosen.clock is None else next((row[CLOCK] for row in found if row[CLOCK] is not None), None)
+    shown = chosen.record.read(rows)
+    return Page(
+        shown,
+        last if has_next else None,
+        first if has_previous else None,
+        clock=None if clock is None else write_time(clock),
+    )
 
 
 def fetch_numbered_page(
@@ -296,7 +305,7 @@ def fetch_numbered_page(
 def read_window(tx: Transaction, chosen: Selection, order: Order, window: Window) -> Rows:
     """Records in an order, in one statement."""
     build = partial(_select_window, chosen, order, window, is_sqlite=tx.sqlite)
-    parts, values = (chosen.record, chosen.source, order), {**chosen.asking, **window.values}
+    parts, values = (chosen.record, chosen.source, order, chosen.clock), {**chosen.asking, **window.values}
     # Of a number in a prepared statement PostgreSQL does not know how many records it skips.
     is_even = chosen.is_even and not window.skipped
     return execute_kept(tx, parts, window.shape, chosen.conditions, build, values, is_even=is_even)
@@ -337,7 +346,10 @@ def _read_value(value: Any, kind: TypeEngine[Any]) -> datetime | date | int | st
 def _select_window(chosen: Selection, order: Order, window: Window, *, is_sqlite: bool) -> Select[*tuple[Any, ...]]:
     picked = _pick_ids(order, chosen.conditions, window, is_sqlite=is_sqlite).cte("picked")
     is_one = window.size == 1
-    found = select_records(chosen.record, chosen.source, chosen.source_id, picked, is_sqlite=is_sqlite, is_one=is_one)
+    told = None if chosen.clock is None else readable(chosen.clock)
+    found = select_records(
+        chosen.record, chosen.source, chosen.source_id, picked, is_sqlite=is_sqlite, is_one=is_one, told=told
+    )
     key, tie = picked.c.key, picked.c.id
     return found.add_columns(readable(key), tie).order_by(*Order(key, tie, order.descending).sorting)
 

@@ -264,15 +264,18 @@ def select_records(
     *,
     is_sqlite: bool,
     is_one: bool = False,
+    told: ColumnElement[Any] | None = None,
 ) -> Select[*tuple[Any, ...]]:
-    """The columns of the records whose ids are in `picked`, which is a CTE, or of one (`is_one`); whoever adds
-    others adds the id last."""
+    """The columns of the records whose ids are in `picked`, which is a CTE, or of one (`is_one`), then what the first
+    row tells besides (`told`); whoever adds others adds the id last."""
     # Only the first row has what is read for the whole page: records are found by a plan that does not depend on it.
     is_first = picked.c.id == select(picked.c.id).limit(ONE).scalar_subquery()
     columns = [
         each if isinstance(each, ColumnElement) else case((is_first, each(picked, is_sqlite, is_one)))
         for each in record.columns
     ]
+    if told is not None:
+        columns.append(case((is_first, told)))
     return select(*columns).select_from(_join_first(picked, source, source_id))
 
 
@@ -341,6 +344,11 @@ def _write_times(values: Values) -> Iterable[str | None]:
     return [None if value is None else value.replace(" ", "T") + TIME_ENDS[len(value)] for value in values]
 
 
+def write_time(value: str) -> str:
+    """A time as records show it, of what the database wrote (`readable`)."""
+    return value.replace(" ", "T") + TIME_ENDS[len(value)]
+
+
 def _write_documents(values: Values) -> Iterable[orjson.Fragment | None]:
     return [None if value is None else orjson.Fragment(value) for value in values]
 
@@ -351,6 +359,8 @@ def _parse_documents(values: Values) -> Iterable[Any]:
 
 
 def _write_booleans(values: Values) -> Iterable[bool | None]:
+    if int not in set(map(type, values)):  # PostgreSQL has a type for them
+        return values
     return [None if value is None else bool(value) for value in values]
 
 
