@@ -5,14 +5,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from testbed.running import forked_service, wait_until
 from tests.documentation import ROOT, read_blocks
+from tests.thinned import EVERY_CASE
 from tests.worker.receivers import Reply, receiving
 
 LONGEST = 150
 COUNT = 120
 
 
+@pytest.mark.parametrize("database_url", ["sqlite", "postgresql"] if EVERY_CASE else ["sqlite"], indirect=True)
 def test_the_program_of_the_page_makes_a_programme_that_runs(database_url: str, tmp_path: Path) -> None:
     (block,) = (each for each in read_blocks(ROOT / "docs" / "first-programme.md") if each.kind == "python")
     assert len(block.text.splitlines()) <= LONGEST
