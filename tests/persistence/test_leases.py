@@ -206,11 +206,13 @@ def test_a_job_that_takes_the_database_too_long_fails_with_that_reason(
 ) -> None:
     with database.writing() as tx:
         tx.insert(export, workspace_id=workspace.id, created_on=tx.now, **JOBS[export])
-    hurried = Database(database_url, statement_timeout_seconds=0.5)
+    hurried = Database(database_url, statement_timeout_seconds=0.1)
+    counting = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+    endless = counting if database.sqlite else "SELECT pg_sleep(600)"
 
     def count_for_ever(*_: Any) -> None:
         with hurried.reading() as tx:
-            tx.execute(text("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"))
+            tx.execute(text(endless))
 
     monkeypatch.setattr(Performer, "_perform", count_for_ever)
     for _ in range(MOST_ATTEMPTS):

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from hypothesis import HealthCheck, settings
 
 EXAMPLES_VARIABLE = "RELAYBOARD_FLOW_EXAMPLES"
-EXAMPLES = int(os.environ.get(EXAMPLES_VARIABLE, "60"))
+EXAMPLES = int(os.environ.get(EXAMPLES_VARIABLE, "30"))
 SECONDS_MOST = 5.0
 
 Test = TypeVar("Test", bound=Callable[..., Any])

@@ -10,8 +10,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from handlers.asgi.strict_json import StrictJsonError, parse_strict
+from tests.thinned import EVERY_CASE
 
 LIMIT = 6
+SHARE = 1 if EVERY_CASE else 4
+"""Of the texts that are made up, one in so many is tried; those that taught something are examples."""
 TOKENS = [
     *("[", "]", "{", "}", ",", ":", '"', "\\", '\\"', "\\\\", " ", "\n", "\x00", "\ufeff", "é", "😀"),
     *("0", "-0", "1.5", "-", "1e5", "1e999", "-1E+400", "1e-999", "9223372036854775807", "9223372036854775808"),
@@ -68,7 +71,7 @@ def outcome(raw: bytes) -> Any:
         return StrictJsonError
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500 // SHARE, deadline=None)
 @given(st.lists(st.sampled_from(TOKENS), max_size=24).map("".join))
 @example('["\\\\"]')
 @example('{"a":"\\"[[[[[[[[[["}')
@@ -79,7 +82,7 @@ def test_it_accepts_exactly_what_the_standard_parser_and_the_rules_accept(text):
     assert repr(outcome(raw)) == repr(expected(raw))
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500 // SHARE, deadline=None)
 @given(st.binary(max_size=64))
 @example(b"\xef\xbb\xbf{}")
 @example('{"a": 1}'.encode("utf-16"))
@@ -89,7 +92,7 @@ def test_arbitrary_bytes_give_a_value_or_a_refusal_and_nothing_else(raw):
     assert repr(outcome(raw)) == repr(expected(raw))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300 // SHARE, deadline=None)
 @given(VALUES, st.booleans(), st.sampled_from([None, 1]))
 def test_what_a_client_writes_is_what_the_service_reads(value, as_ascii, indent):
     raw = json.dumps(value, ensure_ascii=as_ascii, indent=indent).encode()

@@ -24,7 +24,9 @@ from persistence.tables.complete import metadata
 from persistence.tables.contacts import contact, contact_urn
 from persistence.tokens import public_part
 from persistence.workspaces.records import Workspace
+from persistence.workspaces.writes import create_workspace
 from relayboard import cli
+from testbed.databases import migrate
 from testbed.forked import fork
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
@@ -159,6 +161,19 @@ def empty_url(installation: Installation, tmp_path: Path, request: pytest.Fixtur
         yield f"sqlite:///{tmp_path / 'restored.db'}"
     else:
         with postgres_database(request.getfixturevalue("postgres_url")) as url:
+            yield url
+
+
+@pytest.fixture
+def migrated_url(installation: Installation, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A place of the same kind with tables and nothing in them."""
+    if installation.url.startswith("sqlite"):
+        url = f"sqlite:///{tmp_path / 'migrated.db'}"
+        migrate(url)
+        yield url
+    else:
+        template = request.getfixturevalue("postgres_template")
+        with postgres_database(request.getfixturevalue("postgres_url"), template) as url:
             yield url
 
 
@@ -358,21 +373,17 @@ def test_without_a_key_none_is_made(installation: Installation, empty_url: str, 
 @contextmanager
 def occupied(url: str, folder: Path, how: str) -> Iterator[str]:
     """A place that is not empty; the sentence that says so."""
-    environment = environment_for(url, folder)
     if how == "files":
         with FolderStore(f"file://{folder / 'media'}").writing("archives/old.gz") as file:
             file.write(b"old")
         yield "holds files: restore into an empty one"
         return
-    assert call_forked("migrate", folder=folder, environment=environment).returncode == 0
     with ExitStack() as closing:
         database = Database(url)
         closing.callback(database.close)
         if how == "rows":
-            assert (
-                call_forked("workspace", "create", "--name", "Here", folder=folder, environment=environment).returncode
-                == 0
-            )
+            with database.writing() as tx:
+                create_workspace(tx, "Here")
             yield "is not empty: there are rows in "
         else:
             with database.writing() as tx:
@@ -382,11 +393,11 @@ def occupied(url: str, folder: Path, how: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("how", ["files", "rows", "worker"])
 def test_only_an_empty_place_is_restored_into(
-    installation: Installation, empty_url: str, tmp_path: Path, how: str
+    installation: Installation, migrated_url: str, tmp_path: Path, how: str
 ) -> None:
-    with occupied(empty_url, tmp_path, how) as sentence:
+    with occupied(migrated_url, tmp_path, how) as sentence:
         refused = call_forked(
-            "restore", str(installation.backup), folder=tmp_path, environment=environment_for(empty_url, tmp_path)
+            "restore", str(installation.backup), folder=tmp_path, environment=environment_for(migrated_url, tmp_path)
         )
 
         assert (refused.returncode, refused.stdout) == (1, "")

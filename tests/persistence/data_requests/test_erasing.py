@@ -404,9 +404,7 @@ def test_a_table_is_as_large_as_all_its_partitions(
     assert rewrite_files(empty_database, is_forced=True)
 
 
-@pytest.mark.parametrize("empty_database", ["postgresql"], indirect=True)
-def test_tables_are_rewritten_in_the_database_itself_and_not_through_a_pooler(empty_database: Database) -> None:
-    upgrade(empty_database.engine)
-
-    with closing(Database(NOWHERE, is_behind_pooler=True, direct_url=empty_database.url)) as pooled:
+@pytest.mark.parametrize("migrated_database", ["postgresql"], indirect=True)
+def test_tables_are_rewritten_in_the_database_itself_and_not_through_a_pooler(migrated_database: Database) -> None:
+    with closing(Database(NOWHERE, is_behind_pooler=True, direct_url=migrated_database.url)) as pooled:
         assert rewrite_files(pooled)

@@ -12,41 +12,38 @@ from persistence.workspaces.records import Workspace
 from tests.channel_rows import add_contact
 from tests.ticket_rows import add_ticket
 
-JOEL = "joel@example.org"
+JOEL, BEA, NUR = "joel@example.org", "bea@example.org", "nur@example.org"
+STAY = {JOEL: True, BEA: False, NUR: False}
+"""Whether tickets stay with one who is an agent, becomes a viewer, is no member any more."""
 
 
 @pytest.mark.own_session
-@pytest.mark.parametrize(("role", "stays"), [("agent", True), ("viewer", False), (None, False)])
-def test_open_tickets_of_those_who_cannot_act_on_them_are_nobodys_again(
-    database: Database, workspace: Workspace, role: str | None, stays: bool
+def test_addresses_get_their_one_form_and_tickets_of_those_who_cannot_act_on_them_are_nobodys_again(
+    database: Database, workspace: Workspace
 ) -> None:
     with database.writing() as tx:
-        joel = add_member(tx, workspace.id, JOEL, "agent").id
-    add_ticket(database, workspace, add_contact(database, workspace), assignee_id=joel)
-    downgrade(database.engine, "0009")
-    with database.writing() as tx:
-        changed = delete(membership) if role is None else update(membership).values(role=role)
-        tx.execute(changed.where(membership.c.user_id == joel))
-        before = tx.execute(select(ticket.c.modified_on)).scalar_one()
-
-    upgrade(database.engine)
-
-    with database.reading() as tx:
-        row = tx.execute(select(ticket.c.assignee_id, ticket.c.modified_on)).one()
-        told = tx.execute(select(ticket_event.c.type).order_by(ticket_event.c.id)).scalars().all()
-    assert (row.assignee_id == joel, row.modified_on == before) == (stays, stays)
-    assert told == (["opened"] if stays else ["opened", "assigned"])
-
-
-@pytest.mark.own_session
-def test_addresses_get_their_one_form_of_unicode(database: Database, workspace: Workspace) -> None:
-    with database.writing() as tx:
+        people = {email: add_member(tx, workspace.id, email, "agent").id for email in STAY}
         jose = add_member(tx, workspace.id, "jos\u00e9@example.org", "agent").id
+    for number, person in enumerate(people.values()):
+        somebody = add_contact(database, workspace, f"+25472200011{number}")
+        add_ticket(database, workspace, somebody, assignee_id=person)
+    with database.reading() as tx:
+        tickets = {person: each for each, person in tx.execute(select(ticket.c.id, ticket.c.assignee_id)).all()}
     downgrade(database.engine, "0009")
     with database.writing() as tx:
+        tx.execute(update(membership).where(membership.c.user_id == people[BEA]).values(role="viewer"))
+        tx.execute(delete(membership).where(membership.c.user_id == people[NUR]))
         tx.execute(update(user).where(user.c.id == jose).values(email_key="jose\u0301@example.org"))
+        before = {each: time for each, time in tx.execute(select(ticket.c.id, ticket.c.modified_on))}
 
     upgrade(database.engine)
 
     with database.reading() as tx:
         assert find_member(tx, workspace.id, "JOSE\u0301@example.org") == jose
+        rows = {row.id: row for row in tx.execute(select(ticket.c.id, ticket.c.assignee_id, ticket.c.modified_on))}
+        told = tx.execute(select(ticket_event.c.ticket_id, ticket_event.c.type).order_by(ticket_event.c.id)).all()
+    for email, stays in STAY.items():
+        row = rows[tickets[people[email]]]
+        assert (row.assignee_id == people[email], row.modified_on == before[row.id]) == (stays, stays), email
+        events = [type for owner, type in told if owner == row.id]
+        assert events == (["opened"] if stays else ["opened", "assigned"]), email
