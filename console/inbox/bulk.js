@@ -13,18 +13,17 @@ import { PART, partsOf, takenBack } from "../shared/parts.js";
 import { account, may } from "../shared/session.js";
 import { number, shortTime, t } from "../shared/texts.js";
 import { html, useEffect, useState } from "../shared/ui.js";
-import { severalOf } from "./conversation_list.js";
 import { SNOOZED } from "./folders.js";
 import { SnoozeForm } from "./snooze.js";
 
 /**
- * A conversation or ticket as far as it matters here: `contact` and `ticket` are UUIDs, `assignee` an address, `message` the
- * last one if it came from the contact; it is put away `until` a time.
+ * A conversation or ticket as far as it matters here: `contact` and `ticket` are UUIDs, `assignee` an address; it is put away
+ * `until` a time. The last `message` of the contact is asked for where it is needed.
  * @typedef {{uuid: string, name: string | null, urns: string[], contact: string, ticket: string, assignee: string | null, unread: number, until: string | null,
- *   message: {id: number, labels: string[]} | null}} Several
+ *   message?: {id: number, labels: string[]}}} Several
  * @typedef {{title: string, icon: string, done: string, fits?: (each: Several) => boolean, work: (some: Several[], key?: string) => Promise<unknown>,
- *   undo: (some: Several[]) => Promise<unknown>, isOfConversations?: boolean}} Deed `fits` tells with which it can be done; one that is of conversations
- *   asks for those of tickets
+ *   undo: (some: Several[]) => Promise<unknown>, isOfConversations?: boolean, learn?: (some: Several[]) => Promise<Several[]>}} Deed `fits` tells with which
+ *   it can be done, after what it needs to `learn` of them; one that is of conversations asks for those of tickets
  * @typedef {import("../parts/selection.js").Selection} Selection
  */
 
@@ -102,13 +101,34 @@ function useMatching(name, filters, several, isAsked) {
  * @param {Several[]} tickets
  */
 async function withConversations(tickets) {
-  const byContact = new Map(tickets.map((each) => [each.contact, { ...each, unread: 0, message: /** @type {Several["message"]} */ (null) }]));
+  const byContact = eachContact(tickets);
   for (const { records } of partsOf([...byContact.keys()])) {
-    const { results } = await get("conversations", { contacts: records, page_size: PART });
-    for (const { contact, unread, message } of results.map(severalOf)) Object.assign(byContact.get(contact) ?? {}, { unread, message });
+    const { results } = await get("conversations", { contacts: records, fields: ["uuid", "unread_count"], page_size: PART });
+    for (const { uuid, unread_count: unread } of results) Object.assign(byContact.get(uuid) ?? {}, { unread });
   }
   return [...byContact.values()];
 }
+
+/** The same with the last message that came from each contact. @param {Several[]} some */
+async function withMessages(some) {
+  const byContact = eachContact(some);
+  for (const { records } of partsOf([...byContact.keys()])) {
+    const left = new Set(records);
+    // Who wrote the most may fill a page alone, and is not asked for again.
+    for (let hasMore = true; hasMore && left.size > 0; ) {
+      const page = await get("messages", { contacts: [...left], folder: "incoming", fields: ["id", "contact", "labels"], page_size: 250 });
+      for (const { id, contact, labels } of page.results) {
+        const uuid = contact?.uuid ?? "";
+        if (left.delete(uuid)) Object.assign(byContact.get(uuid) ?? {}, { message: { id, labels: labels.map(({ name }) => name ?? "") } });
+      }
+      hasMore = page.next !== null;
+    }
+  }
+  return [...byContact.values()];
+}
+
+/** @param {Several[]} some */
+const eachContact = (some) => new Map(some.map((each) => [each.contact, { ...each }]));
 
 /** @type {(each: Several) => boolean} */
 const hasTicket = ({ ticket }) => !!ticket;
@@ -130,7 +150,7 @@ const labelling = (label) => ({
   title: t("act.label"),
   icon: "label",
   done: t("label.saved"),
-  isOfConversations: true,
+  learn: withMessages,
   fits: ({ message }) => !!message,
   work: (some, key) => post("message_actions", { messages: some.map(({ message }) => message?.id ?? 0), action: "label", label_name: label }, undefined, key),
   undo: async (some) => {
@@ -153,7 +173,8 @@ export default function Bulk({ selection, picked, filters, several, hasMore, isT
 
   const run = (/** @type {Deed} */ deed) => async () => {
     const chosen = every ? await every() : picked;
-    const records = isTickets && deed.isOfConversations ? await withConversations(chosen) : chosen;
+    const learn = deed.learn ?? (isTickets && deed.isOfConversations ? withConversations : undefined);
+    const records = learn ? await learn(chosen) : chosen;
     const fitting = records.filter(deed.fits ?? (() => true));
     if (fitting.length === 0) return notify(t("bulk.none"), true);
     const undo = async () => {

@@ -106,12 +106,6 @@ export function Marks({ contact, labels = [], last_message: last, folder = null,
   `;
 }
 
-/** What matters of a conversation where something is done with several. @param {Conversation} conversation @returns {import("./bulk.js").Several} */
-export function severalOf({ uuid, contact, urn, ticket, unread_count: unread, last_message: last, snoozed_until: until }) {
-  const message = last.direction === "in" && last.visibility !== "deleted" ? { id: last.id, labels: last.labels.map(({ name }) => name ?? "") } : null;
-  return { uuid, name: contact.name, urns: urn ? [urn] : [], contact: uuid, ticket: ticket?.uuid ?? "", assignee: ticket?.assignee?.email ?? null, unread, until, message };
-}
-
 /** What a row or an open conversation says of its time. @param {string} until @param {string | null} folder @param {string} [name] of who put it away */
 export function snoozeText(until, folder, name = "") {
   const time = shortTime(until);

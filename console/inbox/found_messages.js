@@ -22,15 +22,17 @@ const SHOWN = 20;
 /** What narrows the messages, as the address of the inbox names it: days of the workspace, and the UUID of a channel. */
 const NARROWED = /** @type {const} */ (["from", "until", "channel"]);
 
-/** The messages with these words; without words none. @param {string} search @param {Record<string, string>} query @returns {import("../shared/lists.js").List<Message>} */
-export function useFoundMessages(search, { from = "", until = "", channel = "" }) {
+/** The messages with these words, of the label whose conversations are listed; without words none.
+ * @param {string} search @param {Record<string, string>} query @returns {import("../shared/lists.js").List<Message>} */
+export function useFoundMessages(search, { from = "", until = "", channel = "", label: chosen = "" }) {
+  const label = may("list_messages") ? chosen : "";
   const words = [...search].slice(0, LONGEST).join("");
-  return usePages(words ? JSON.stringify(["message_matches", words, from, until, channel]) : null, async (cursor, stop) => {
+  return usePages(words ? JSON.stringify(["message_matches", words, from, until, channel, label]) : null, async (cursor, stop) => {
     const asked = {
       search: words, page_size: SHOWN, cursor: cursor ?? undefined,
       after: toMoment(from && `${from}T00:00`), before: toMoment(until && `${until}T23:59:59.999`),
     };
-    const page = await (channel ? get("messages", { ...asked, channel }, stop) : get("message_matches", asked, stop));
+    const page = await (channel || label ? get("messages", { ...asked, channel: channel || undefined, label: label || undefined }, stop) : get("message_matches", asked, stop));
     return { items: page.results, cursor: cursorOf(page.next) };
   });
 }

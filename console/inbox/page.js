@@ -13,7 +13,7 @@ import { go, link } from "../shared/router.js";
 import { useTypedSearch } from "../shared/search.js";
 import { t } from "../shared/texts.js";
 import { html, useEffect, useMemo, useRef, useState } from "../shared/ui.js";
-import { ConversationList, severalOf } from "./conversation_list.js";
+import { ConversationList } from "./conversation_list.js";
 import { ALL, folderShown, Folders, MINE, UNREAD } from "./folders.js";
 import { FoundMessages, Narrowing, useFoundMessages } from "./found_messages.js";
 import { useKeys } from "./keys.js";
@@ -101,6 +101,11 @@ export default function Inbox({ place }) {
         : html`<section class="thread none"><${Empty} icon="inbox" title=${t("inbox.choose")} text=${t("inbox.choose_text")} /></section>`}
     </main>
   `;
+}
+
+/** @param {import("./conversation_list.js").Conversation} conversation @returns {import("./bulk.js").Several} */
+function severalOf({ uuid, contact, urn, ticket, unread_count: unread, snoozed_until: until }) {
+  return { uuid, name: contact.name, urns: urn ? [urn] : [], contact: uuid, ticket: ticket?.uuid ?? "", assignee: ticket?.assignee?.email ?? null, unread, until };
 }
 
 /** Whether somebody can see the page. */

@@ -119,7 +119,7 @@ function useTicket(uuid) {
 }
 
 /** @param {Ticket} ticket @returns {import("../inbox/bulk.js").Several} */
-const severalOf = ({ uuid, contact, assignee }) => ({ uuid, name: contact.name, urns: [], contact: contact.uuid, ticket: uuid, assignee: assignee?.email ?? null, unread: 0, until: null, message: null });
+const severalOf = ({ uuid, contact, assignee }) => ({ uuid, name: contact.name, urns: [], contact: contact.uuid, ticket: uuid, assignee: assignee?.email ?? null, unread: 0, until: null });
 
 /** @param {{ticket: Ticket, urn?: string, conversation?: import("../inbox/conversation_list.js").Conversation | null, isChosen: boolean, isStop: boolean, query: Record<string, string>, selection: import("../parts/selection.js").Selection | null}} props */
 function Row({ ticket, urn, conversation, isChosen, isStop, query, selection }) {

@@ -285,6 +285,7 @@ MESSAGES = ListSpec(
         "broadcast": _of_broadcast,
         "channel": belongs_to(message.c.channel_id, channel),
         "contact": belongs_to(message.c.contact_id, contact),
+        "contacts": found_first(message.c.contact_id, contact),
         "flow": belongs_to(message.c.flow_id, flow),
         "folder": _in_folder,
         "label": _with_label,

@@ -71,6 +71,7 @@ def test_a_conversation_is_read_labelled_found_archived_and_its_message_deleted(
 ) -> None:
     page = sign_in(somebody, clinic, "editor")
     expect(page.locator(".conversation").first).to_be_visible()
+    clinic.phone.receive_sms("+250788000519", "No zebra, a question")
     row = arrives(page, clinic, "+250788000501", "Where is the zebra clinic?")
     expect(page.locator(".conversation").first).to_contain_text("zebra")
     choose_folder(page, "Unread")
@@ -91,6 +92,10 @@ def test_a_conversation_is_read_labelled_found_archived_and_its_message_deleted(
     choose_folder(page, "Directions")
     expect(page.locator(".conversation")).to_have_count(1)
     expect(row).to_be_visible()
+    page.get_by_label("Search conversations").fill("zebra")
+    expect(page.locator(".found")).to_contain_text(["Where is the zebra"])
+    page.get_by_label("Search conversations").fill("")
+    expect(page.locator(".found")).to_have_count(0)
     choose_folder(page, "All")
     page.get_by_label("Search conversations").fill("+250788000501")
     expect(page.locator(".conversation")).to_have_count(1)
