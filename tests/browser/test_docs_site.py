@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from playwright.sync_api import BrowserContext, Route, expect
+from playwright.sync_api import BrowserContext, Route
 
 from tests.documentation import ROOT
 from tools.docs_site import build_site
@@ -26,11 +26,10 @@ def test_docs_become_a_site_and_are_found_by_their_words_without_a_network(
 
     visitor.route("http*://**", refuse)
     page = visitor.new_page()
-    page.set_default_timeout(20_000)
     page.goto((built / "index.html").as_uri())
     page.keyboard.press("/")
     page.locator("input[aria-label=Search]").press_sequentially("bucket")
     page.locator("a[role=option][href$='#files-in-a-bucket']").first.click()
 
-    expect(page.locator("#files-in-a-bucket")).to_be_visible()
+    page.locator("#files-in-a-bucket").wait_for()
     assert asked == []
