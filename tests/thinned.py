@@ -25,7 +25,20 @@ TAKING_TURNS = (
     "tests/relayboard/test_cli.py",
     "tests/worker/channels/",
     "tests/worker/flows/services/",
+    "tests/worker/flows/test_changed_flows.py",
+    "tests/worker/flows/test_inactive_contacts.py",
     "tests/worker/flows/test_started_runs.py",
+    "tests/worker/mirrors/test_everything_of_contacts.py",
+    "tests/worker/mirrors/test_flows.py",
+    "tests/worker/mirrors/test_globals.py",
+    "tests/worker/mirrors/test_messages.py",
+    "tests/worker/mirrors/test_runs_and_starts.py",
+    "tests/worker/mirrors/test_templates_and_resthooks.py",
+    "tests/worker/mirrors/test_tickets.py",
+    "tests/worker/test_ages.py",
+    "tests/worker/test_campaigns.py::TestClocks",
+    "tests/worker/webhooks/test_dispatcher.py::TestReplies",
+    "tests/worker/webhooks/test_receiver_health.py",
 )
 """How the ids of tests begin whose cases are about what people and other servers send and are told. Each such rule
 holds on both databases, and each of its cases on one of them."""
@@ -84,6 +97,8 @@ ASKING_NO_DATABASE = (
     "tests/worker/channels/test_templated.py",
     "tests/worker/channels/test_templates.py",
     "tests/worker/flows/services/",
+    "tests/worker/flows/test_email_security.py",
+    "tests/worker/flows/test_number_formats.py",
     "tests/worker/push/",
 )
 """Those whose rules are about HTTP, files, flows, who may do what, commands, and what other servers say and are told:
