@@ -60,9 +60,10 @@ def gather(collector: Any, name: str, obj: Any) -> Any:
         for row in product(*(row for row in rows if row is not None))
     ]
 
-    indirect = sum(mark.name == "parametrize" for mark in marks) - len(tables)
+    # Whoever chooses a database by a mark, also of the module or class, asks all of it.
+    chosen = [*collector.iter_markers("parametrize"), *(mark for mark in marks if mark.name == "parametrize")]
     is_table = takes_turns(collector.nodeid, len(cases)) and not is_asked_once(collector.nodeid)
-    in_turn = TURNS and is_table and not indirect
+    in_turn = TURNS and is_table and len(chosen) == len(tables)
 
     @wraps(obj)
     def test(*itself: Any, request: pytest.FixtureRequest, **fixtures: Any) -> None:

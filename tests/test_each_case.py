@@ -73,6 +73,12 @@ def database(request): return request.param
 @pytest.mark.together
 @pytest.mark.parametrize("word", ["a", "b", "c", "d"])
 def test_words_are_asked_in_turn(database, word): assert not word, f"{word} of {database}"
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+class TestOne:
+    @pytest.mark.together
+    @pytest.mark.parametrize("word", ["a", "b", "c", "d"])
+    def test_words_are_asked_of_one(self, database, word): assert not word, f"{word} of {database} alone"
 """
 ALL_CASES = ("RELAYBOARD_EVERY_CASE", "TEST_POOLER", "TEST_PARTITIONS")
 
@@ -92,7 +98,7 @@ def test_cases_are_one_test_unless_they_share_what_they_may_change_or_one_is_ask
         ).stdout
 
     told = run()
-    assert "6 failed, 6 passed" in told
+    assert "7 failed, 6 passed" in told
     assert "2 of 3 cases:" in told and "3: AssertionError in line 8: odd" in told and "five: AssertionError" in told
     assert "7-other: AssertionError in line 13" in told and "7-same: " not in told
     assert "FAILED test_some.py::test_words_are_stored[sqlite]" in told and "'b': AssertionError in line 17" in told
@@ -100,5 +106,6 @@ def test_cases_are_one_test_unless_they_share_what_they_may_change_or_one_is_ask
     assert "PASSED test_some.py::test_words_are_long[b]" in told
     asked = re.findall(r"AssertionError in line 9: (\w of \w+)", told)
     assert set(asked) == {"a of postgresql", "b of sqlite", "c of sqlite", "d of postgresql"}
+    assert set(re.findall(r"(\w) of sqlite alone", told)) == {"a", "b", "c", "d"}
     assert "FAILED test_some.py::test_numbers_are_even[five]" in run("test_some.py::test_numbers_are_even[five]")
     assert "2 failed, 1 passed" in run("-k", "numbers")

@@ -1,5 +1,6 @@
 """Areas of tokens: whatever shows or changes a record of an area needs that area, through whichever door."""
 
+import functools
 from typing import Any
 
 import pytest
@@ -91,11 +92,12 @@ def test_a_token_with_all_areas_may_do_what_one_without_limits_may(api: Api) -> 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # no database is asked who may do what
 def test_without_its_area_an_operation_is_refused(api: Api) -> None:
-    for area in AREAS:
-        rest = api.limited_to(*(each for each in AREAS if each != area))
-        for each in OPERATIONS:
-            is_refused = ask(rest, each).status_code == 403
-            assert is_refused == (area in needs(each)), f"{each} without {area}"
+    limited = functools.cache(lambda areas: api.limited_to(*areas))
+    for each in OPERATIONS:
+        enough = frozenset(needs(each) or {"messages"})
+        assert ask(limited(enough), each).status_code != 403, f"{each} with {enough}"
+        for area in needs(each):
+            assert ask(limited(frozenset(AREAS) - {area}), each).status_code == 403, f"{each} without {area}"
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -105,7 +107,7 @@ def test_what_only_an_area_has_is_shown_to_its_tokens_only(api: Api, filled: Fil
 
     for area in AREAS:
         rest = api.limited_to(*(each for each in AREAS if each != area))
-        for each in READS:
+        for each in (read for read in READS if any(word in whole[str(read)] for word in WORDS[area])):
             shown = ask(rest, each, **query_of(each, filled)).text
             assert not [word for word in WORDS[area] if word in shown], f"{each} without {area}"
 
