@@ -87,13 +87,17 @@ def kinds_of(operation: Operation) -> set[tuple[Any, ...]]:
 
 
 def with_each_kind(operations: list[Operation]) -> list[Operation]:
-    """Those that have a kind of parameter or body which none before them has."""
+    """Those that have a kind of parameter or body which no other one of them has."""
     seen: set[tuple[Any, ...]] = set()
     chosen = []
     for operation in operations:
         if not kinds_of(operation) <= seen:
             seen |= kinds_of(operation)
             chosen.append(operation)
+    for operation in [*chosen]:
+        others = [kinds_of(each) for each in chosen if each is not operation]
+        if kinds_of(operation) <= set().union(*others):
+            chosen.remove(operation)
     return chosen
 
 
