@@ -86,8 +86,8 @@ class _TimeText(Template, sqlite="{0}", postgresql="({0} AT TIME ZONE INTERVAL '
 
 
 class Record:
-    """A record, or a part of one: an object with these fields, which are columns, records, `Related`, `Document`, or
-    plain values. It is null where `present` is. `show` makes of it what people see.
+    """A record, or a part of one: an object with these fields, which are columns, records, `Related`, `Shared`,
+    `Document`, or plain values. It is null where `present` is. `show` makes of it what people see.
     """
 
     def __init__(
@@ -188,12 +188,50 @@ class Related:
         if self._owner is not None:
             table: Any = self._owner.table
             ids = select(self._owner).where(table.c.id.in_(ids))
-        # For an array of ids PostgreSQL goes through the index once, for a join once for each id. It takes an array for
-        # ten ids, and would read what belongs to one record as if to ten.
-        is_theirs = (
-            self._link.in_(ids) if is_sqlite or is_one else self._link == any_(func.array(ids.scalar_subquery()))
-        )
-        return _gather(self._rows.where(is_theirs), is_sqlite)
+        return _gather(self._rows.where(_is_among(self._link, ids, is_array=not (is_sqlite or is_one))), is_sqlite)
+
+
+class Shared:
+    """A list of what many records share, as contacts their groups: each item is read once. `link` is the record's id
+    and `key` the item's, in a table of both; the items are rows of the table that has `item_id`.
+    """
+
+    def __init__(
+        self,
+        link: ColumnElement[Any],
+        key: ColumnElement[Any],
+        item_id: ColumnElement[Any],
+        item: Record | ColumnElement[Any],
+        *order_by: ColumnElement[Any],
+    ) -> None:
+        self._item = item if isinstance(item, Record) else _Value(item)
+        self._links = select(link.label("link"), key.label("item"))
+        self._link = link
+        self._items = select(item_id, *self._item.own_columns).order_by(*order_by)
+        self._item_id = item_id
+        self.columns: list[ColumnElement[Any] | OfPage] = [self._of_page]
+
+    def build(self, columns: Iterator[Values], ids: Values) -> list[Any]:
+        text = next((value for value in next(columns) if value is not None), None)
+        if text is None:
+            return [[]] * len(ids)
+        (links, keys), (item_ids, *values) = [[each or [] for each in rows] for rows in orjson.loads(text)]
+        owners: defaultdict[Any, list[Any]] = defaultdict(list)
+        for link, key in zip(links, keys, strict=True):
+            owners[key].append(link)
+        found: defaultdict[Any, list[Any]] = defaultdict(list)
+        for key, item in zip(item_ids, self._item.build(iter(values), item_ids), strict=True):
+            for owner in owners[key]:
+                found[owner].append(item)
+        return [found.get(owner, ()) for owner in ids]
+
+    def _of_page(self, picked: FromClause, is_sqlite: bool, is_one: bool) -> ColumnElement[Any]:
+        is_theirs = _is_among(self._link, select(picked.c.id), is_array=not (is_sqlite or is_one))
+        links = self._links.where(is_theirs).cte()
+        items = self._items.where(self._item_id.in_(select(links.c.item)))
+        parts = [_gather(select(links.c.link, links.c.item), is_sqlite), _gather(items, is_sqlite)]
+        comma: ColumnElement[str] = literal_column("','")
+        return literal_column("'['", String) + parts[0] + comma + parts[1] + literal_column("']'")
 
 
 class Document:
@@ -312,8 +350,8 @@ def _maker_of(names: Sequence[str]) -> Callable[[Sequence[Iterable[Any]]], list[
     return made
 
 
-def _part(name: str, field: Any) -> Record | Related | Document | _Value | _Constant:
-    if isinstance(field, (Record, Related, Document, Parsed)):
+def _part(name: str, field: Any) -> Record | Related | Shared | Document | _Value | _Constant:
+    if isinstance(field, (Record, Related, Shared, Document, Parsed)):
         return field
     if isinstance(field, ColumnElement) and not isinstance(field, Null):
         return _Value(field)
@@ -366,6 +404,13 @@ def _write_booleans(values: Values) -> Iterable[bool | None]:
 
 def _where(present: Values, made: Sequence[Any]) -> list[Any]:
     return [None if value is None else each for value, each in zip(present, made, strict=True)]
+
+
+def _is_among(link: ColumnElement[Any], ids: Select[Any], *, is_array: bool) -> ColumnElement[bool]:
+    """Whether it is one of these ids. For an array PostgreSQL goes through the index once, for a join once for each id.
+    It takes an array for ten ids, and would read what belongs to one record as if to ten.
+    """
+    return link == any_(func.array(ids.scalar_subquery())) if is_array else link.in_(ids)
 
 
 def _gather(rows: Select[*tuple[Any, ...]], is_sqlite: bool) -> ColumnElement[Any]:

@@ -27,7 +27,7 @@ from persistence.lists import (
     within,
 )
 from persistence.pages import Order
-from persistence.records import WORKSPACE, Document, Record, Related, Shown, optional
+from persistence.records import WORKSPACE, Document, Record, Related, Shared, Shown, optional
 from persistence.sql.columns import BigId, is_uuid
 from persistence.sql.names import find_called, find_ids, name_key
 from persistence.tables.contacts import (
@@ -44,8 +44,6 @@ from persistence.tables.flows import FLOW_REF, flow
 
 MASKED_PATH = "********"
 SEEN_BY_AGENTS = field.c.agent_access != literal_column("'none'")
-
-MEMBERSHIPS = group_membership.join(group, group.c.id == group_membership.c.group_id)
 
 SIGNS = ("+", "-")
 """They stand there in `+00:44:30`, as offsets before standard time were stored once."""
@@ -71,9 +69,10 @@ def status_flag(status: str) -> ColumnElement[Any]:
     return type_coerce(unless_deleted(contact.c.status == status), Boolean)
 
 
-def groups_of_contact(item: Record | ColumnElement[Any]) -> Related:
+def groups_of_contact(item: Record | ColumnElement[Any]) -> Shared:
     """The groups of a contact, the oldest first."""
-    return Related(group_membership.c.contact_id, MEMBERSHIPS, item, group.c.created_on, group.c.id)
+    link = group_membership.c
+    return Shared(link.contact_id, link.group_id, group.c.id, item, group.c.created_on, group.c.id)
 
 
 def urns_of_contact(*, masked: bool) -> Related:
