@@ -62,7 +62,8 @@ def gather(collector: Any, name: str, obj: Any) -> Any:
 
     # Whoever chooses a database by a mark, also of the module or class, asks all of it.
     chosen = [*collector.iter_markers("parametrize"), *(mark for mark in marks if mark.name == "parametrize")]
-    is_table = takes_turns(collector.nodeid, len(cases)) and not is_asked_once(collector.nodeid)
+    rule = f"{collector.nodeid}::{name}"
+    is_table = takes_turns(rule, len(cases)) and not is_asked_once(rule)
     in_turn = TURNS and is_table and len(chosen) == len(tables)
 
     @wraps(obj)
