@@ -8,7 +8,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,8 @@ from tests.console_script import call_forked
 
 LABELS = "/api/v2/labels.json"
 PATIENCE_SECONDS = 60.0
+BOTH = ("api", "worker")
+"""Where a worker says something, or takes connections of its own."""
 
 
 def wait_until(is_true: Callable[[], bool], what: str) -> None:
@@ -41,8 +43,8 @@ def wait_until(is_true: Callable[[], bool], what: str) -> None:
 
 
 @contextmanager
-def served(url: str, folder: Path, **settings: str) -> Iterator[RunningService]:
-    with forked_service(url, folder, **settings) as service:
+def served(url: str, folder: Path, processes: Sequence[str] = ("api",), **settings: str) -> Iterator[RunningService]:
+    with forked_service(url, folder, processes, **settings) as service:
         service.post(LABELS, {"name": "Before"})
         yield service
 
@@ -179,7 +181,6 @@ def test_a_standby_as_the_database_serves_lists_only(own_url: str, standby: Stan
     with served(own_url, tmp_path) as service:
         own = on_standby(standby, own_url)
         wait_until(lambda: count_labels(own) == 1, "the standby to follow")
-        service.stop("worker")
         service.stop("api")
         service.environment["RELAYBOARD_DATABASE_URL"] = own
         service.start("api")
@@ -364,7 +365,7 @@ def test_a_database_that_cannot_store_every_text_is_told_and_not_set_up(
 
 
 def test_workers_on_another_queue_are_told(database_url: str, tmp_path: Path) -> None:
-    with served(database_url, tmp_path) as service:
+    with served(database_url, tmp_path, BOTH) as service:
         wait_until(lambda: "warnings" not in readiness(service)[1], "the worker to be known in its queue")
         assert "problem queue" not in examine(service)
         service.stop("api")
@@ -377,7 +378,7 @@ def test_workers_on_another_queue_are_told(database_url: str, tmp_path: Path) ->
 
 
 def test_a_database_without_connections_is_told(own_url: str, tmp_path: Path) -> None:
-    with served(own_url, tmp_path) as service, ExitStack() as ending:
+    with served(own_url, tmp_path, BOTH) as service, ExitStack() as ending:
 
         def take_all() -> None:
             """Whoever gives a connection back meanwhile leaves a free one, which is taken before each look."""
@@ -401,7 +402,7 @@ def test_a_database_without_connections_is_told(own_url: str, tmp_path: Path) ->
 
 
 def test_a_standby_for_lists_that_lags_is_told(own_url: str, standby: StandbyServer, tmp_path: Path) -> None:
-    with served(own_url, tmp_path, DATABASE_READ_URL=on_standby(standby, own_url)) as service:
+    with served(own_url, tmp_path, BOTH, DATABASE_READ_URL=on_standby(standby, own_url)) as service:
         wait_until(lambda: "warnings" not in readiness(service)[1], "the standby to follow")
         standby.run("SELECT pg_wal_replay_pause()")
         try:

@@ -1,6 +1,6 @@
 """Traces of a real API process and a real worker, as a collector gets them."""
 
-import subprocess
+import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -16,9 +16,11 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from relayboard.base.settings import SettingError, load_settings
 from relayboard.base.tracing import carried, caused_by, is_tracing, span, step_span, tracing
+from testbed.forked import fork
 from testbed.gateways import add_gateway
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import forked_service, wait_until
+from tests.relayboard.loaded import count_loaded
 
 MOST_TRIES = 10
 CLIENTS_TRACE = "0af7651916cd43dd8448eb211c80319c"
@@ -196,7 +198,4 @@ def test_traces_without_their_packages_are_refused_with_what_to_do(monkeypatch: 
 
 def test_nothing_of_traces_is_loaded_where_they_are_off() -> None:
     # Clients of databases load parts of it by themselves, where it is installed.
-    loaded = "any(name.startswith('opentelemetry.exporter') for name in sys.modules)"
-    program = f"import relayboard.api_server, worker.process, sys; sys.exit({loaded})"
-
-    assert subprocess.run([sys.executable, "-c", program]).returncode == 0
+    assert fork(count_loaded, "opentelemetry.exporter", environment=os.environ).wait() == 0

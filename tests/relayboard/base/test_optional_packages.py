@@ -1,11 +1,13 @@
 """Packages can be passed over while others are loaded, and be loaded afterwards."""
 
-import subprocess
+import os
 import sys
 
 import pytest
 
 from relayboard.base.optional_packages import passing_over
+from testbed.forked import fork
+from tests.relayboard.loaded import count_loaded, load_afterwards
 
 
 def test_a_package_that_is_passed_over_cannot_be_imported_until_the_block_ends(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -21,8 +23,6 @@ def test_a_package_that_is_loaded_already_stays() -> None:
 
 
 def test_the_handlers_are_loaded_without_what_connexion_does_not_need() -> None:
-    program = (
-        "import sys, handlers.app; loaded = {'flask', 'rich'} & set(sys.modules);"
-        "import flask, httpx, rich.console; sys.exit(str(loaded) if loaded else 0)"
-    )
-    assert subprocess.run([sys.executable, "-W", "ignore", "-c", program]).returncode == 0
+    assert fork(count_loaded, "flask", "rich", environment=os.environ).wait() == 0
+    assert fork(count_loaded, "handlers.app", environment=os.environ).wait() == 1
+    assert fork(load_afterwards, "flask", "httpx", "rich.console", environment=os.environ).wait() == 0
