@@ -234,7 +234,7 @@ function LabelMany({ count, onClose, onChosen }) {
   const labels = useAll("labels");
   return html`
     <${FormDialog} title=${t("act.label")} submit=${t("act.save")} onSubmit=${(/** @type {FormData} */ data) => onChosen(String(data.get("label")).trim())} onClose=${onClose}>
-      ${count && html`<p>${t("bulk.all_text", { count })}</p>`}
+      ${count && html`<p class="help">${t("bulk.all_text", { count })}</p>`}
       <${Field} label=${t("act.label")} id="label-many">
         <input id="label-many" name="label" list="labels-known" maxlength="64" required autocomplete="off" />
         <datalist id="labels-known">${labels.map(({ uuid, name }) => html`<option key=${uuid} value=${name} />`)}</datalist>
