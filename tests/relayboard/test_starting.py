@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 import requests
 from packaging.requirements import Requirement
+from sqlalchemy import func, select
 
+from persistence.database import Database
+from persistence.tables.service import worker_heartbeat
 from relayboard.processes import listen
-from testbed.running import wait_until
+from testbed.running import RunningService, forked_service, wait_until
 from testbed.servers import postgres_database
 from tests.console_script import Started, call_forked, make_environment, started
 from tests.relayboard.every_command.cases import SERVICES
@@ -98,18 +101,28 @@ def test_a_receiver_listens_and_stops(trapped: Path, options: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["redis", "postgresql"])
-def test_the_documented_queues_start_with_the_base_install(
-    kind: str, postgres_url: str, sqlite_template: Path, tmp_path: Path
-) -> None:
-    put_database(tmp_path, sqlite_template)
+def test_the_documented_queues_work_with_the_base_install(kind: str, postgres_url: str, tmp_path: Path) -> None:
     servers = {"redis": redis_server, "postgresql": lambda: postgres_database(postgres_url)}
-    with servers[kind]() as url:
-        environment = make_environment(QUEUE_URL=url.replace("+psycopg2", ""))
-        with started("serve", "--port", "0", folder=tmp_path, environment=environment) as running:
-            wait_until_ready(running.wait_for(LISTENING).group(1))
-            assert running.stop() == 0
+    database_url = f"sqlite:///{tmp_path / 'relayboard.db'}"
+    with (
+        servers[kind]() as url,
+        forked_service(database_url, tmp_path, QUEUE_URL=url.replace("+psycopg2", "")) as service,
+    ):
+        wait_until(lambda: is_known(service), "the worker to be known in its queue")
+        assert [service.stop(name) for name in ("api", "worker")] == [0, 0]
 
-    check_calm(running)
+    for log in tmp_path.glob("*.log"):
+        assert "Traceback" not in log.read_text()
+
+
+def is_known(service: RunningService) -> bool:
+    ready = requests.get(f"{service.url}/health/ready", timeout=30)
+    return ready.status_code == 200 and "warnings" not in ready.json() and has_worker(service.database)
+
+
+def has_worker(database: Database) -> bool:
+    with database.reading() as tx:
+        return bool(tx.execute(select(func.count()).select_from(worker_heartbeat)).scalar_one())
 
 
 def test_the_drivers_of_documented_queues_and_databases_are_in_the_base_install():
