@@ -48,10 +48,9 @@ export function Actions({ contact, messages, back, refresh }) {
   const can = may("act_on_contacts") && !!contact;
   const leaveUnread = async () => {
     if (!contact) return;
-    await post("conversations", { contacts: [contact.uuid], action: "unread" });
-    // Whoever stayed would read it at once.
+    // Whoever stayed would read it at once, when the service tells that it is unread: that may come before the answer.
     location.hash = back;
-    tell({ kind: "mark", record: { uuid: contact.uuid, unread: true } });
+    await post("conversations", { contacts: [contact.uuid], action: "unread" });
   };
   const readAgain = async () => {
     if (!contact) return;

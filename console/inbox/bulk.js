@@ -12,7 +12,7 @@ import { tell } from "../shared/live.js";
 import { PART, partsOf, takenBack } from "../shared/parts.js";
 import { account, may } from "../shared/session.js";
 import { number, shortTime, t } from "../shared/texts.js";
-import { html, useEffect, useState } from "../shared/ui.js";
+import { html, useEffect, useRef, useState } from "../shared/ui.js";
 import { SNOOZED } from "./folders.js";
 import { SnoozeForm } from "./snooze.js";
 
@@ -23,7 +23,7 @@ import { SnoozeForm } from "./snooze.js";
  *   message?: {id: number, labels: string[]}}} Several
  * @typedef {{title: string, icon: string, done: string, fits?: (each: Several) => boolean, work: (some: Several[], key?: string) => Promise<unknown>,
  *   undo: (some: Several[]) => Promise<unknown>, isOfConversations?: boolean, learn?: (some: Several[]) => Promise<Several[]>}} Deed `fits` tells with which
- *   it can be done, after what it needs to `learn` of them; one that is of conversations asks for those of tickets
+ *   it can be done, after what it needs to `learn` of them; one that is of conversations asks for those of tickets. Work on tickets tells which it left as they were.
  * @typedef {import("../parts/selection.js").Selection} Selection
  */
 
@@ -32,13 +32,22 @@ const turnTickets = (action) => (some, key) => post("ticket_actions", { tickets:
 /** What was so before stays so when it is taken back. @param {"archive_messages" | "restore_messages"} action @returns {Pick<Deed, "work" | "undo">} */
 function moving(action) {
   const taken = takenBack(action);
-  return { work: (some, key) => taken.work(some.map(({ contact }) => contact), key), undo: taken.undo };
+  const undo = async (/** @type {Several[]} */ some) => {
+    await taken.undo();
+    const away = some.filter(({ until }) => action === "archive_messages" && until && Date.parse(until) > Date.now());
+    const untilOf = new Map(away.map(({ contact, until }) => [contact, until ?? ""]));
+    // What somebody wrote meanwhile is not put away.
+    const same = (await withConversations(away)).filter(({ unread }) => unread === 0);
+    for (const [until, theirs] of groupsOf(same, ({ contact }) => untilOf.get(contact) ?? "")) await snooze("snooze", until)(theirs);
+  };
+  return { work: (some, key) => taken.work(some.map(({ contact }) => contact), key), undo };
 }
 /** @param {boolean} unread @returns {Deed["work"]} */
 const mark = (unread) => async (some, key) => {
   if (some.length === 0) return;
   await post("conversations", { contacts: some.map(({ contact }) => contact), action: unread ? "unread" : "read" }, undefined, key);
-  for (const { contact } of some) tell({ kind: "mark", record: { uuid: contact, unread } });
+  // The service leaves what has nothing in the inbox, and tells of those that are unread now.
+  if (!unread) for (const { contact } of some) tell({ kind: "mark", record: { uuid: contact, unread } });
 };
 /** @param {"snooze" | "unsnooze"} action @param {string} [until] @returns {Deed["work"]} */
 const snooze = (action, until) => async (some, key) => {
@@ -103,8 +112,8 @@ function useMatching(name, filters, several, isAsked) {
 async function withConversations(tickets) {
   const byContact = eachContact(tickets);
   for (const { records } of partsOf([...byContact.keys()])) {
-    const { results } = await get("conversations", { contacts: records, fields: ["uuid", "unread_count"], page_size: PART });
-    for (const { uuid, unread_count: unread } of results) Object.assign(byContact.get(uuid) ?? {}, { unread });
+    const { results } = await get("conversations", { contacts: records, fields: ["uuid", "unread_count", "snoozed_until"], page_size: PART });
+    for (const { uuid, unread_count: unread, snoozed_until: until } of results) Object.assign(byContact.get(uuid) ?? {}, { unread, until });
   }
   return [...byContact.values()];
 }
@@ -170,19 +179,34 @@ export default function Bulk({ selection, picked, filters, several, hasMore, isT
   const [snoozes, setSnoozes] = useState(false);
   const users = useAll(may("act_on_tickets") ? "users" : null).filter(({ role }) => role !== "viewer" && role !== "surveyor");
   const every = isEvery && selection.isAll && matching;
+  const isAtWork = useRef(false);
 
-  const run = (/** @type {Deed} */ deed) => async () => {
+  /** A second click meanwhile does nothing: the Undo of its notice would take nothing back. @param {Deed} deed */
+  const run = (deed) => async () => {
+    if (isAtWork.current) return;
+    isAtWork.current = true;
+    await begin(deed).finally(() => (isAtWork.current = false));
+  };
+  const begin = async (/** @type {Deed} */ deed) => {
     const chosen = every ? await every() : picked;
     const learn = deed.learn ?? (isTickets && deed.isOfConversations ? withConversations : undefined);
     const records = learn ? await learn(chosen) : chosen;
     const fitting = records.filter(deed.fits ?? (() => true));
     if (fitting.length === 0) return notify(t("bulk.none"), true);
-    const undo = async () => {
-      for (const part of partsOf(fitting)) await deed.undo(part.records);
+    /** The tickets that somebody had turned or assigned so before. @type {Set<string>} */
+    const same = new Set();
+    const work = async (/** @type {Several[]} */ some, /** @type {string} */ key) => {
+      const told = /** @type {{failures?: string[]} | undefined} */ (await deed.work(some, key));
+      for (const ticket of told?.failures ?? []) same.add(ticket);
     };
-    const left = records.length - fitting.length;
-    const said = left ? `${deed.done} ${t("bulk.left", { count: number(left) })}` : deed.done;
-    await doWithMany(deed.title, fitting, deed.work, (rest) => (selection.set(rest.map(({ uuid }) => uuid)), setEvery(false)), { said, undo });
+    const undo = async () => {
+      for (const part of partsOf(fitting.filter(({ ticket }) => !same.has(ticket)))) await deed.undo(part.records);
+    };
+    const said = () => {
+      const left = records.length - fitting.length + same.size;
+      return left ? `${deed.done} ${t("bulk.left", { count: number(left) })}` : deed.done;
+    };
+    await doWithMany(deed.title, fitting, work, (rest) => (selection.set(rest.map(({ uuid }) => uuid)), setEvery(false)), { said, undo });
   };
   const ask = (/** @type {Deed} */ deed) => () =>
     every

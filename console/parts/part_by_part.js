@@ -11,7 +11,7 @@ import { notify } from "./notices.js";
 
 /**
  * @typedef {import("../shared/contract.js").Listed<"contacts">} Contact
- * @typedef {{said: string, undo: () => Promise<unknown>}} Ended what a notice says, and what takes it back
+ * @typedef {{said: string | (() => string), undo: () => Promise<unknown>}} Ended what a notice says, and what takes it back
  * @typedef {{title: string, parts: import("../shared/parts.js").Part<any>[], isRunning: boolean, isStopped: boolean,
  *   work: (contacts: any[], key: string) => Promise<unknown>, onEnd: (left: any[]) => void, ended?: Ended}} Job each has name and addresses
  *   once it is stopped, no other part begins
@@ -38,9 +38,12 @@ export async function doWithMany(title, contacts, work, onEnd, ended) {
   }
   for (const { records, key } of parts) await work(records, key);
   onEnd([]);
-  if (ended) notify(ended.said, false, ended.undo);
+  if (ended) notify(textOf(ended), false, ended.undo);
   return true;
 }
+
+/** @param {Ended} ended */
+const textOf = ({ said }) => (typeof said === "string" ? said : said());
 
 /** @param {Job} started */
 async function run(started) {
@@ -48,7 +51,7 @@ async function run(started) {
   await workOn(started.parts, started.work, () => (show(), !started.isStopped));
   started.isRunning = false;
   if (recordsOf(started.parts, false).length > 0) return show();
-  notify(started.ended?.said ?? t("parts.all_done", { count: number(recordsOf(started.parts, true).length) }), false, started.ended?.undo);
+  notify(started.ended ? textOf(started.ended) : t("parts.all_done", { count: number(recordsOf(started.parts, true).length) }), false, started.ended?.undo);
   end(started);
 }
 

@@ -64,7 +64,7 @@ export function ListEnd({ list }) {
     seen.observe(end.current);
     return () => seen.disconnect();
   }, [list.hasMore, list.loading, list.problem]);
-  if (list.problem) return html`<${Problem} text=${list.problem} onRetry=${list.reload} />`;
+  if (list.problem) return html`<${Problem} text=${list.problem} onRetry=${list.hasMore ? list.more : list.reload} />`;
   return html`<div class="list-end" ref=${end}>
     ${list.loading ? html`<${Waiting} />` : list.hasMore && html`<button type="button" onClick=${list.more}>${t("act.more")}</button>`}
   </div>`;

@@ -17,7 +17,11 @@ export function useConversations(contacts) {
   const [known, setKnown] = useState(/** @type {Map<string, Conversation | null>} */ (new Map()));
   const present = useRef({ contacts, known });
   present.current = { contacts, known };
-  const ask = async (/** @type {string[]} */ uuids) => {
+  // One after the other: an answer that was asked for earlier would take the place of a newer one. Without an answer the rows
+  // say less: the list is of use all the same, and the next change asks again.
+  const turn = useRef(Promise.resolve());
+  const ask = (/** @type {string[]} */ uuids) => (turn.current = turn.current.then(() => load(uuids)).catch(() => {}));
+  const load = async (/** @type {string[]} */ uuids) => {
     for (const { records } of partsOf(uuids)) {
       const { results } = await get("conversations", { contacts: records, page_size: PART });
       setKnown((old) => new Map([...old, ...records.map(none), ...results.map(pair)]));
@@ -25,23 +29,24 @@ export function useConversations(contacts) {
   };
   const unknown = [...new Set(contacts)].filter((uuid) => !known.has(uuid)).join();
   useEffect(() => {
-    // Without an answer the rows say less: the list is of use all the same, and the next change asks again.
-    if (unknown) ask(unknown.split(",")).catch(() => {});
+    if (unknown) void ask(unknown.split(","));
   }, [unknown]);
   useChanges(["message", "ticket", "conversation", "mark"], async (records) => {
     const shown = new Set(present.current.contacts);
     const rows = new Map(present.current.known);
     const unclear = records ? new Set() : shown;
+    /** What may have changed unseen is asked for when it is shown again. */
+    const gone = new Set(records ? [] : [...rows.keys()].filter((uuid) => !shown.has(uuid)));
     for (const told of records ?? []) {
       const uuid = told.contact?.uuid ?? told.uuid;
       const row = rows.get(uuid);
       const after = row && withTold(row, told);
       if (after) rows.set(uuid, after);
-      else if (shown.has(uuid)) unclear.add(uuid);
+      else (shown.has(uuid) ? unclear : gone).add(uuid);
     }
     const changed = [...rows].filter(([uuid, row]) => row !== present.current.known.get(uuid));
-    if (changed.length > 0) setKnown((old) => new Map([...old, ...changed]));
-    await ask([...unclear]).catch(() => {});
+    if (changed.length + gone.size > 0) setKnown((old) => new Map([...old, ...changed].filter(([uuid]) => !gone.has(uuid))));
+    await ask([...unclear]);
   });
   return known;
 }

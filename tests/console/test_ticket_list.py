@@ -95,7 +95,7 @@ def test_the_list_of_tickets_follows_the_last_change_and_several_are_labelled_re
     undo(page, "The conversations are read.")
     expect(counts).to_have_count(2)
     choose(page)
-    bulk.get_by_role("button", name="Archive").click()
+    bulk.get_by_role("button", name="Archive").dblclick()
     expect(page.locator(".notice").last).to_contain_text("The messages are archived.")
     assert archived(clinic, people) == [True, True]
     undo(page, "The messages are archived.")
