@@ -31,7 +31,7 @@ export function Dialog({ title, onClose, children, wide = false }) {
             <${Icon} name="close" />
           </button>
         </header>
-        <${MissedLists} />
+        <${MissedLists} isInDialog />
         ${children}
       </div>
     </dialog>

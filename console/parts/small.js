@@ -42,10 +42,14 @@ export function Problem({ text, onRetry }) {
   `;
 }
 
-/** Says that what a page or a form offers could not be loaded, and asks for it again. */
-export function MissedLists() {
+/**
+ * Says that what a page or a form offers could not be loaded, and asks for it again. That the service is not reached a page says once, in its
+ * frame. @param {{isInDialog?: boolean}} props
+ */
+export function MissedLists({ isInDialog = false }) {
   const lists = missed.value;
-  return lists.length > 0 && html`<${Problem} text=${lists[0].text} onRetry=${() => lists.forEach(({ load }) => load())} />`;
+  return lists.length > 0 && html`<div hidden=${!isInDialog && !online.value}>
+    <${Problem} text=${lists[0].text} onRetry=${() => lists.forEach(({ load }) => load())} /></div>`;
 }
 
 /**

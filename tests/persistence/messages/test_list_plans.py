@@ -77,7 +77,7 @@ def test_a_time_among_sent_messages_begins_where_they_were_sent(
 ) -> None:
     moment: datetime = clock() + timedelta(seconds=MANY // 2)
 
-    bound, page = explain(database, workspace, MESSAGES, folder="sent", **{name: moment})
+    bound, *_, page = explain(database, workspace, MESSAGES, folder="sent", **{name: moment})
 
     assert APART in bound
     assert "ix_message_sent " in page or "ix_message_sent\n" in page, page
@@ -95,7 +95,7 @@ def test_a_word_that_few_messages_have_is_not_looked_for_in_all(
             .values(text="a rare word")
         )
 
-    words, page = explain(database, workspace, MESSAGES, search=search)
+    words, *_, page = explain(database, workspace, MESSAGES, search=search)
 
     assert "message_words" in words
     assert "json_each" in page and "ix_message_page" not in page, page
