@@ -44,6 +44,7 @@ def queue_messages(
 ) -> list[int]:
     """Messages to a contact each, waiting for a gateway; their ids."""
     with database.writing() as tx:
+        tx.may_pause()
         urns = [Urn("tel", f"+25078{number:07}") for number in range(count)]
         owners = ensure_owners(tx, workspace.id, urns)
         drafts = [Draft(owners[urn.identity].contact_id, text, is_bulk=is_bulk) for urn in urns]
