@@ -12,6 +12,7 @@ from persistence.tables.accounts import workspace as workspaces
 from persistence.tables.contacts import contact, group
 from persistence.tables.flows import flow, flow_run, flow_session, flow_start
 from persistence.workspaces.records import Workspace
+from testbed.poolers import without_settings
 from tests.api import Api
 from tests.channel_rows import add_channel, add_contact, add_outgoing
 from tests.factories import make_named
@@ -366,7 +367,7 @@ def plan_of(api: Api, database: Database, path: str = PATH, **query: Any) -> str
     seen: list[tuple[str, Any]] = []
 
     def note(_connection: Any, _cursor: Any, text: str, values: Any, *_rest: Any) -> None:
-        seen.append((text, values))
+        seen.append((without_settings(text), values))
 
     event.listen(database.engine, "before_cursor_execute", note)
     api.results(path, **query)
