@@ -306,7 +306,7 @@ def test_an_index_of_words_that_is_lost_or_of_another_form_is_made_of_the_messag
 
 @migrated_on_postgresql
 def test_words_that_few_messages_have_are_found_by_the_index(migrated_database: Database) -> None:
-    texts = [f"text {number}{' sometimes' * (number % 15 == 0)}" for number in range(3_000)]
+    texts = [f"text {number}{' sometimes' * (number % 60 == 0)}" for number in range(3_000)]
     workspace = add_texts(migrated_database, *texts)
     with migrated_database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.execute(text("VACUUM ANALYZE message"))
