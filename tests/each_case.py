@@ -74,12 +74,12 @@ def gather(collector: Any, name: str, obj: Any) -> Any:
         asked = [case for number, case in enumerate(cases) if database is None or has_its_turn(number, database)]
         _hold(obj, [(called, lambda values=values: obj(*itself, **given, **values)) for called, values in asked])
 
-    del test.__wrapped__  # type: ignore[attr-defined]
+    # What pytest reads of a test: its fixtures, and its marks.
+    asking: Any = test
+    del asking.__wrapped__
     requested = inspect.Parameter("request", inspect.Parameter.KEYWORD_ONLY)
-    test.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[*(part for part in left if part.name != "request"), requested]
-    )
-    test.pytestmark = [mark for mark in marks if mark not in tables]  # type: ignore[attr-defined]
+    asking.__signature__ = signature.replace(parameters=[*(part for part in left if part.name != "request"), requested])
+    asking.pytestmark = [mark for mark in marks if mark not in tables]
     setattr(collector.obj, name, test)
     return collector.ihook.pytest_pycollect_makeitem(collector=collector, name=name, obj=test)
 

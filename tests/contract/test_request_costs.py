@@ -17,6 +17,7 @@ import os
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -295,12 +296,8 @@ async def _count_steps(app: Any, scope: dict[str, Any], bodies: Sequence[bytes])
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
         return step
 
-    before = sys.gettrace()
-    sys.settrace(enter)
-    try:
+    with _watched(sys.gettrace, sys.settrace, enter):
         await _send_all(app, scope, bodies)
-    finally:
-        sys.settrace(before)
     return found
 
 
@@ -311,13 +308,24 @@ async def _count_calls(app: Any, scope: dict[str, Any], bodies: Sequence[bytes])
         nonlocal found
         found += event in ("call", "c_call")
 
-    before = sys.getprofile()
-    sys.setprofile(note)
-    try:
+    with _watched(sys.getprofile, sys.setprofile, note):
         await _send_all(app, scope, bodies)
-    finally:
-        sys.setprofile(before)
     return found
+
+
+@contextmanager
+def _watched(
+    read: Callable[[], Callable[..., Any] | None],
+    put: Callable[[Callable[..., Any] | None], None],
+    watch: Callable[..., Any],
+) -> Iterator[None]:
+    """Within it, Python calls `watch`; after it, who was called before (such as what measures coverage)."""
+    before = read()
+    put(watch)
+    try:
+        yield
+    finally:
+        put(before)
 
 
 def count_statements(world: World, kind: Kind) -> tuple[int, int, list[str]]:
