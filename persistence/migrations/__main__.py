@@ -1,5 +1,6 @@
 """For developers: `python -m persistence.migrations REVISION MESSAGE` writes the next revision from the tables."""
 
+import argparse
 import subprocess
 import sys
 import tempfile
@@ -16,11 +17,14 @@ from persistence.migrations.part_indexes import taking_turns
 
 
 def main(arguments: list[str]) -> int:
-    revision, *words = arguments
+    parser = argparse.ArgumentParser(prog="python -m persistence.migrations", description="Writes the next revision.")
+    parser.add_argument("revision", help="its number, such as 0053")
+    parser.add_argument("message", nargs="+", help="what it does, in a few words")
+    options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         database = Database(f"sqlite:///{Path(folder) / 'schema.db'}")
         upgrade(database.engine)
-        path = write_revision(database, " ".join(words), revision)
+        path = write_revision(database, " ".join(options.message), options.revision)
         database.close()
     for step in (["check", "--fix"], ["format"]):
         subprocess.run([sys.executable, "-m", "ruff", *step, "--quiet", str(path)], check=True)
