@@ -58,7 +58,6 @@ NO_SETTINGS = frozenset(
         "READY_FD",
         "CONVERSATIONS",
         "FLOW_CASES",
-        "FLOW_EXAMPLES",
         "FUZZ_EXAMPLES",
     }
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,15 +10,16 @@ from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, settings
 
-EXAMPLES_VARIABLE = "RELAYBOARD_FLOW_EXAMPLES"
-EXAMPLES = int(os.environ.get(EXAMPLES_VARIABLE, "30"))
+from tests.thinned import EVERY_CASE
+
+EXAMPLES = 60 if EVERY_CASE else 30
 SECONDS_MOST = 5.0
 
 Test = TypeVar("Test", bound=Callable[..., Any])
 
 
 def tried(test: Test) -> Test:
-    """Draws as many examples as the environment variable says."""
+    """Draws as many examples as these tests take."""
     checks = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
     return settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=checks)(test)
 
