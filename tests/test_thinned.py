@@ -7,7 +7,7 @@ from tests.thinned import ASKING_DATABASES, ASKING_NO_DATABASE, TAKING_TURNS, fi
 
 ROOT = Path(__file__).parents[1]
 
-RULE = "tests/handlers/v2/test_labels.py::test_a_rule"
+RULE = "tests/worker/test_ages.py::test_a_rule"
 
 
 def left_of(*cases: str, rule: str = RULE) -> list[str]:

@@ -17,7 +17,6 @@ TAKING_TURNS = (
     "tests/acceptance/",
     "tests/contract/test_examples.py",
     "tests/contract/test_sentences.py",
-    "tests/handlers/",
     "tests/persistence/broadcasts/test_personal_texts.py",
     "tests/persistence/contact_imports/test_workbooks.py",
     "tests/relayboard/commands/",
@@ -43,12 +42,27 @@ TAKING_TURNS = (
 """How the ids of tests begin whose cases are about what people and other servers send and are told. Each such rule
 holds on both databases, and each of its cases on one of them."""
 ASKING_DATABASES = (
+    "tests/handlers/asgi/test_gateway.py::test_while_the_database_is_busy",
     "tests/handlers/pairs/",
     "tests/handlers/relay/test_busy_sync.py",
     "tests/handlers/relay/test_lost_replies.py",
+    "tests/handlers/relay/test_replacing.py::TestAtOnce",
+    "tests/handlers/test_held_syncs.py::test_a_killed",
+    "tests/handlers/test_held_syncs.py::test_a_worker_that_is_killed",
+    "tests/handlers/test_idempotency.py::test_rivals",
+    "tests/handlers/test_idempotency.py::test_simultaneous",
     "tests/handlers/test_large_numbers.py",
+    "tests/handlers/test_reading_beside_writers.py",
+    "tests/handlers/test_runs.py::TestRunsOfAFlow::test_each_of_these_filters",
+    "tests/handlers/test_threads.py",
+    "tests/handlers/v2/test_calendar.py",
+    "tests/handlers/v2/test_concurrent_counts.py",
     "tests/handlers/v2/test_concurrent_deletions.py",
     "tests/handlers/v2/test_contact_queries.py",
+    "tests/handlers/v2/test_contact_timeline.py",
+    "tests/handlers/v2/test_figures.py",
+    "tests/handlers/v2/test_grouped_figures.py",
+    "tests/handlers/v2/test_if_match.py::test_of_two",
     "tests/handlers/v2/test_message_search.py",
     "tests/handlers/v2/test_rival_names.py",
     "tests/relayboard/commands/test_progress.py",
@@ -62,24 +76,7 @@ ASKING_DATABASES = (
 )
 """Those among them whose cases are about what a database finds, stores or holds up: each is asked on both."""
 ASKING_NO_DATABASE = (
-    "tests/handlers/asgi/",
-    "tests/handlers/contract/",
-    "tests/handlers/relay/test_described.py",
-    "tests/handlers/test_anonymous_workspaces.py",
-    "tests/handlers/test_areas.py",
-    "tests/handlers/test_auth.py",
-    "tests/handlers/test_rights.py",
-    "tests/handlers/test_stored_media.py",
-    "tests/handlers/v2/test_cross_origin.py",
-    "tests/handlers/v2/test_cursors.py",
-    "tests/handlers/v2/test_definition_imports.py",
-    "tests/handlers/v2/test_flow_tests.py",
-    "tests/handlers/v2/test_flow_texts.py",
-    "tests/handlers/v2/test_if_match.py",
-    "tests/handlers/v2/test_list_options.py",
-    "tests/handlers/v2/test_media.py",
-    "tests/handlers/v2/test_simulations.py",
-    "tests/handlers/v2/test_strict_requests.py",
+    "tests/handlers/",
     "tests/relayboard/commands/",
     "tests/relayboard/move/test_between_relayboards.py",
     "tests/relayboard/move/test_bound.py",
@@ -103,7 +100,7 @@ ASKING_NO_DATABASE = (
 )
 """Those whose rules are about HTTP, files, flows, who may do what, commands, and what other servers say and are told:
 what they ask a database is asked on both by the tests of its list or its table. Also a rule of few cases, or of one, is
-asked on one database."""
+asked on one database; handlers only translate, and half of the rules of each module are asked on either."""
 FEW = 4
 """Fewer cases than these are all asked on both."""
 
