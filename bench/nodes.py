@@ -33,14 +33,14 @@ from bench.servers import ended_by_signals
 from bench.tenants import describe
 from persistence.channels.channels import new_webhook_secret
 from persistence.database import Database
-from persistence.migrations import upgrade
 from persistence.sql.columns import new_uuid
 from persistence.tables.channels import channel
 from persistence.tables.messages import gateway_send, message
 from persistence.workspaces.records import Workspace
 from persistence.workspaces.writes import create_workspace
 from relayboard.processes import listen, url_of
-from testbed.databases import open_database
+from testbed.databases import migrate, open_database
+from testbed.forked import ForkedProcess, fork, run_api, run_worker
 from testbed.gateways import SECRET, add_gateway
 from testbed.patience import PATIENCE_SECONDS
 from testbed.quality_page import replace_section
@@ -103,10 +103,16 @@ class Node:
     log: Path
     listener: socket.socket | None
     metrics_url: str
-    process: subprocess.Popen[bytes] | None = None
+    is_forked: bool = False
+    process: subprocess.Popen[bytes] | ForkedProcess | None = None
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "relayboard", "worker", "--metrics-port", self.metrics_url.split(":")[2][:-8]]
+        options = ("--metrics-port", self.metrics_url.split(":")[2][:-8])
+        if self.is_forked:
+            main, arguments = (run_worker, options) if self.listener is None else (run_api, (self.listener,))
+            self.process = fork(main, *arguments, environment=self.environment, log=self.log)
+            return
+        command = [sys.executable, "-m", "relayboard", "worker", *options]
         passed: tuple[int, ...] = ()
         if self.listener is not None:
             passed = (self.listener.fileno(),)
@@ -117,8 +123,11 @@ class Node:
             )
 
     def kill(self) -> None:
-        if self.process is not None:
+        if isinstance(self.process, ForkedProcess):
+            self.process.kill()
+        elif self.process is not None:
             os.killpg(self.process.pid, signal.SIGKILL)
+        if self.process is not None:
             self.process.wait()
 
     def read_metrics(self) -> dict[str, float] | None:
@@ -167,17 +176,21 @@ class Totals:
 
 
 @contextmanager
-def running_nodes(environment: Mapping[str, str], folder: Path, apis: int, workers: int) -> Iterator[list[Node]]:
+def running_nodes(
+    environment: Mapping[str, str], folder: Path, apis: int, workers: int, *, are_forked: bool
+) -> Iterator[list[Node]]:
     nodes = []
     for number in range(apis):
         listener = listen(LOCAL, 0)
         url = url_of(LOCAL, listener.getsockname()[1])
-        nodes.append(Node(f"api {number + 1}", environment, folder / f"api{number}.log", listener, f"{url}/metrics"))
+        log = folder / f"api{number}.log"
+        nodes.append(Node(f"api {number + 1}", environment, log, listener, f"{url}/metrics", are_forked))
     for number in range(workers):
         with socket.socket() as free:
             free.bind((LOCAL, 0))
             url = url_of(LOCAL, free.getsockname()[1])
-        nodes.append(Node(f"worker {number + 1}", environment, folder / f"worker{number}.log", None, f"{url}/metrics"))
+        log = folder / f"worker{number}.log"
+        nodes.append(Node(f"worker {number + 1}", environment, log, None, f"{url}/metrics", are_forked))
     try:
         for node in nodes:
             node.start()
@@ -390,7 +403,8 @@ def describe_run(found: dict[str, Any], options: argparse.Namespace) -> str:
     )
 
 
-def main(arguments: Sequence[str], page: Path = PAGE) -> int:
+def main(arguments: Sequence[str], page: Path = PAGE, quick_url: str | None = None) -> int:
+    """With a quick URL, the run is on that database, which is migrated, and its processes are forked."""
     parser = argparse.ArgumentParser(prog="python -m bench.nodes", description=__doc__)
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--tenants", type=int, default=20)
@@ -401,25 +415,30 @@ def main(arguments: Sequence[str], page: Path = PAGE) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--write", action="store_true", help="write docs/scaling.md")
     options = parser.parse_args(arguments)
-    found = run(options)
+    found = run(options, quick_url)
     print(json.dumps(found, indent=1))
     if options.write and not found["problems"]:
         replace_section("Many nodes, measured", describe_run(found, options), page)
     return 1 if found["problems"] else 0
 
 
-def run(options: argparse.Namespace) -> dict[str, Any]:
+@contextmanager
+def new_database() -> Iterator[str]:
+    with postgres_server(is_durable=True) as server, postgres_database(server) as url:
+        migrate(url)
+        yield url
+
+
+def run(options: argparse.Namespace, quick_url: str | None) -> dict[str, Any]:
     folder = Path(tempfile.mkdtemp(prefix="nodes"))
     redis = Redis(folder)
     redis.start()
     outside = Arrivals()
     try:
         with ExitStack() as ending:
-            server = ending.enter_context(postgres_server(is_durable=True))
-            url = ending.enter_context(postgres_database(server))
+            url = quick_url or ending.enter_context(new_database())
             database = open_database(url)
             ending.callback(database.close)
-            upgrade(database.engine)
             tenants = [
                 make_tenant(database, number, outside.url, options.per_second * (BUSIER if number == BUSY else 1))
                 for number in range(1, options.tenants + 1)
@@ -435,7 +454,9 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                 "RELAYBOARD_WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
                 "RELAYBOARD_WEBHOOK_RETRY_DELAYS_SECONDS": "0.5,2,10",
             }
-            nodes = ending.enter_context(running_nodes(environment, folder, options.apis, options.workers))
+            nodes = ending.enter_context(
+                running_nodes(environment, folder, options.apis, options.workers, are_forked=quick_url is not None)
+            )
             kills, totals = load_and_kill(nodes, tenants, options)
             with suppress(AssertionError):  # the judge says what is missing
                 wait_until(lambda: has_arrived(tenants, outside), "everything to arrive", REST_SECONDS)

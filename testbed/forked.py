@@ -76,8 +76,8 @@ def run_api(listener: socket.socket) -> int:
     return api_process.main([str(listener.detach())])
 
 
-def run_worker() -> int:
-    return cli.main(["worker"])
+def run_worker(*options: str) -> int:
+    return cli.main(["worker", *options])
 
 
 def _run(

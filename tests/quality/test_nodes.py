@@ -31,11 +31,14 @@ SMALL = (
 PAGE = "# Scaling\n\n## First\n\nText.\n\n## Many nodes, measured\n\nOld.\n\n## Last\n\nText.\n"
 
 
-def test_killed_nodes_lose_and_double_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_killed_nodes_lose_and_double_nothing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, database_url: str
+) -> None:
     page = tmp_path / "scaling.md"
     page.write_text(PAGE)
 
-    status = main([*SMALL, "--write"], page)
+    status = main([*SMALL, "--write"], page, database_url)
 
     found = json.loads(capsys.readouterr().out)
     assert (status, found["problems"], found["lost"], found["doubled"]) == (0, [], 0, 0)
