@@ -65,6 +65,16 @@ ASKING_DATABASES = (
     "tests/handlers/v2/test_if_match.py::test_of_two",
     "tests/handlers/v2/test_message_search.py",
     "tests/handlers/v2/test_rival_names.py",
+    "tests/persistence/backups/test_backups.py::test_a_restore_that_was_killed",
+    "tests/persistence/backups/test_backups.py::test_everything",
+    "tests/persistence/contact_imports/test_contact_imports.py::test_a_worker_that_lost",
+    "tests/persistence/contact_imports/test_taking_back.py::test_taking_back_goes_on",
+    "tests/persistence/data_requests/test_erasing.py::test_a_worker",
+    "tests/persistence/data_requests/test_erasing.py::test_nothing",
+    "tests/persistence/definitions/test_any_file.py",
+    "tests/persistence/service/test_backlog.py::test_a_snapshot",
+    "tests/persistence/service/test_backlog.py::test_no_number",
+    "tests/persistence/sessions/test_sessions.py::TestSaveSessions::test_the_lease",
     "tests/relayboard/commands/test_progress.py",
     "tests/worker/channels/test_files.py::test_a_worker_whose_lease_is_over",
     "tests/worker/channels/test_mailboxes.py::test_two_workers",
@@ -77,6 +87,20 @@ ASKING_DATABASES = (
 """Those among them whose cases are about what a database finds, stores or holds up: each is asked on both."""
 ASKING_NO_DATABASE = (
     "tests/handlers/",
+    "tests/persistence/accounts/",
+    "tests/persistence/backups/test_backups.py",
+    "tests/persistence/campaigns/test_scheduling.py",
+    "tests/persistence/channels/test_health.py",
+    "tests/persistence/channels/test_terms.py",
+    "tests/persistence/contact_imports/",
+    "tests/persistence/data_requests/",
+    "tests/persistence/definitions/",
+    "tests/persistence/flows/",
+    "tests/persistence/move/",
+    "tests/persistence/secrets/",
+    "tests/persistence/service/test_backlog.py",
+    "tests/persistence/sessions/test_sessions.py",
+    "tests/persistence/triggers/",
     "tests/relayboard/commands/",
     "tests/relayboard/move/test_between_relayboards.py",
     "tests/relayboard/move/test_bound.py",
@@ -98,9 +122,9 @@ ASKING_NO_DATABASE = (
     "tests/worker/flows/test_number_formats.py",
     "tests/worker/push/",
 )
-"""Those whose rules are about HTTP, files, flows, who may do what, commands, and what other servers say and are told:
-what they ask a database is asked on both by the tests of its list or its table. Also a rule of few cases, or of one, is
-asked on one database; handlers only translate, and half of the rules of each module are asked on either."""
+"""Those whose rules are about HTTP, files, flows, times, who may do what, commands, and what other servers say and are
+told: what they ask a database is asked on both by the tests of its list or its table. Also a rule of few cases, or of
+one, is asked on one database; handlers only translate, and half of the rules of each module are asked on either."""
 FEW = 4
 """Fewer cases than these are all asked on both."""
 
