@@ -6,7 +6,7 @@ import { LoadedDialog } from "../parts/loaded.js";
 import { Menu } from "../parts/menu.js";
 import { attempt } from "../parts/notices.js";
 import { Field } from "../parts/small.js";
-import { post } from "../shared/api.js";
+import { newKey, post } from "../shared/api.js";
 import { useAll } from "../shared/lists.js";
 import { tell } from "../shared/live.js";
 import { takenBack } from "../shared/parts.js";
@@ -41,8 +41,8 @@ export function Actions({ contact, messages, back, refresh }) {
   const archive = async () => {
     if (!contact) return;
     const taken = takenBack(isArchived ? "restore_messages" : "archive_messages");
-    const run = (/** @type {() => Promise<void>} */ work) => () => work().then(refresh);
-    await attempt(run(() => taken.work([contact.uuid])), t(isArchived ? "inbox.moved_back" : "inbox.archived"), run(taken.undo));
+    const run = (/** @type {(key: string) => Promise<void>} */ work) => (key = newKey()) => work(key).then(refresh);
+    await attempt(run((key) => taken.work([contact.uuid], key)), t(isArchived ? "inbox.moved_back" : "inbox.archived"), run(taken.undo));
   };
   const [archiveText, archiveIcon] = isArchived ? [t("inbox.move_back"), "inbox"] : [t("act.archive"), "archive"];
   const can = may("act_on_contacts") && !!contact;

@@ -9,21 +9,22 @@ import { Field } from "../parts/small.js";
 import { cursorOf, get, post } from "../shared/api.js";
 import { useAll } from "../shared/lists.js";
 import { tell } from "../shared/live.js";
-import { PART, partsOf, takenBack } from "../shared/parts.js";
+import { keyOf, PART, partsOf, takenBack } from "../shared/parts.js";
 import { account, may } from "../shared/session.js";
 import { number, shortTime, t } from "../shared/texts.js";
 import { html, useEffect, useRef, useState } from "../shared/ui.js";
-import { SNOOZED } from "./folders.js";
 import { SnoozeForm } from "./snooze.js";
 
 /**
  * A conversation or ticket as far as it matters here: `contact` and `ticket` are UUIDs, `assignee` an address; it is put away
- * `until` a time. The last `message` of the contact is asked for where it is needed.
+ * `until` a time. Who has a ticket and never wrote has no conversation: it `isEmpty`. The last `message` of the contact is asked for
+ * where it is needed.
  * @typedef {{uuid: string, name: string | null, urns: string[], contact: string, ticket: string, assignee: string | null, unread: number, until: string | null,
- *   message?: {id: number, labels: string[]}}} Several
+ *   isEmpty?: boolean, message?: {id: number, labels: string[]}}} Several
  * @typedef {{title: string, icon: string, done: string, fits?: (each: Several) => boolean, work: (some: Several[], key?: string) => Promise<unknown>,
- *   undo: (some: Several[]) => Promise<unknown>, isOfConversations?: boolean, learn?: (some: Several[]) => Promise<Several[]>}} Deed `fits` tells with which
- *   it can be done, after what it needs to `learn` of them; one that is of conversations asks for those of tickets. Work on tickets tells which it left as they were.
+ *   undo: (some: Several[], key: string) => Promise<unknown>, isOfConversations?: boolean, learn?: (some: Several[]) => Promise<Several[]>}} Deed `fits` tells with
+ *   which it can be done, after what it needs to `learn` of them; one that is of conversations asks for those of tickets. Work on tickets tells which it left as
+ *   they were, and so does what takes it back.
  * @typedef {import("../parts/selection.js").Selection} Selection
  */
 
@@ -32,9 +33,9 @@ const turnTickets = (action) => (some, key) => post("ticket_actions", { tickets:
 /** What was so before stays so when it is taken back. @param {"archive_messages" | "restore_messages"} action @returns {Pick<Deed, "work" | "undo">} */
 function moving(action) {
   const taken = takenBack(action);
-  const undo = async (/** @type {Several[]} */ some) => {
-    await taken.undo();
-    const away = some.filter(({ until }) => action === "archive_messages" && until && Date.parse(until) > Date.now());
+  const undo = async (/** @type {Several[]} */ some, /** @type {string} */ key) => {
+    await taken.undo(key);
+    const away = some.filter((each) => action === "archive_messages" && isAway(each));
     const untilOf = new Map(away.map(({ contact, until }) => [contact, until ?? ""]));
     // What somebody wrote meanwhile is not put away.
     const same = (await withConversations(away)).filter(({ unread }) => unread === 0);
@@ -42,6 +43,8 @@ function moving(action) {
   };
   return { work: (some, key) => taken.work(some.map(({ contact }) => contact), key), undo };
 }
+/** @param {Several} each */
+const isAway = ({ until }) => !!until && Date.parse(until) > Date.now();
 /** @param {boolean} unread @returns {Deed["work"]} */
 const mark = (unread) => async (some, key) => {
   if (some.length === 0) return;
@@ -58,6 +61,7 @@ const snoozing = (until) => ({
   title: t("snooze.title"),
   icon: "clock",
   done: t("snooze.done", { time: shortTime(until) }),
+  isOfConversations: true,
   work: snooze("snooze", until),
   undo: async (some) => {
     await snooze("unsnooze")(some);
@@ -96,7 +100,7 @@ function useMatching(name, filters, several, isAsked) {
     const all = [];
     for (let cursor = /** @type {string | null | undefined} */ (undefined); cursor !== null && all.length < MOST; ) {
       const page = /** @type {any} */ (await get(name, /** @type {any} */ ({ ...filters, cursor })));
-      all.push(...page.results.map(several));
+      all.push(...page.results.map((/** @type {any} */ each) => several(each)));
       cursor = cursorOf(page.next);
     }
     return all;
@@ -106,14 +110,14 @@ function useMatching(name, filters, several, isAsked) {
 }
 
 /**
- * These tickets with what the service knows of their conversations now, each contact once.
- * @param {Several[]} tickets
+ * These with what the service knows of their conversations now, each contact once.
+ * @param {Several[]} some
  */
-async function withConversations(tickets) {
-  const byContact = eachContact(tickets);
+async function withConversations(some) {
+  const byContact = eachContact(some.map((each) => ({ ...each, isEmpty: true })));
   for (const { records } of partsOf([...byContact.keys()])) {
     const { results } = await get("conversations", { contacts: records, fields: ["uuid", "unread_count", "snoozed_until"], page_size: PART });
-    for (const { uuid, unread_count: unread, snoozed_until: until } of results) Object.assign(byContact.get(uuid) ?? {}, { unread, until });
+    for (const { uuid, unread_count: unread, snoozed_until: until } of results) Object.assign(byContact.get(uuid) ?? {}, { unread, until, isEmpty: false });
   }
   return [...byContact.values()];
 }
@@ -191,7 +195,7 @@ export default function Bulk({ selection, picked, filters, several, hasMore, isT
     const chosen = every ? await every() : picked;
     const learn = deed.learn ?? (isTickets && deed.isOfConversations ? withConversations : undefined);
     const records = learn ? await learn(chosen) : chosen;
-    const fitting = records.filter(deed.fits ?? (() => true));
+    const fitting = records.filter((each) => (deed.fits ?? (() => true))(each) && !(deed.isOfConversations && each.isEmpty));
     if (fitting.length === 0) return notify(t("bulk.none"), true);
     /** The tickets that somebody had turned or assigned so before. @type {Set<string>} */
     const same = new Set();
@@ -199,8 +203,14 @@ export default function Bulk({ selection, picked, filters, several, hasMore, isT
       const told = /** @type {{failures?: string[]} | undefined} */ (await deed.work(some, key));
       for (const ticket of told?.failures ?? []) same.add(ticket);
     };
-    const undo = async () => {
-      for (const part of partsOf(fitting.filter(({ ticket }) => !same.has(ticket)))) await deed.undo(part.records);
+    const undo = async (/** @type {string} */ key) => {
+      const changed = fitting.filter(({ ticket }) => !same.has(ticket));
+      let stayed = 0;
+      for (const [at, part] of partsOf(changed).entries()) {
+        const told = /** @type {{failures?: string[]} | undefined} */ (await deed.undo(part.records, keyOf(key, at)));
+        stayed += told?.failures?.length ?? 0;
+      }
+      return stayed ? `${t(stayed < changed.length ? "act.undone" : "act.not_undone")} ${t("bulk.left", { count: number(stayed) })}` : undefined;
     };
     const said = () => {
       const left = records.length - fitting.length + same.size;
@@ -231,19 +241,21 @@ export default function Bulk({ selection, picked, filters, several, hasMore, isT
     { id: "nobody", text: t("tickets.nobody"), onPick: ask(assigning(null)) },
   ];
   /** @type {Deed} */
-  const wake = { title: t("snooze.end"), icon: "clock", done: t("snooze.ended"), work: snooze("unsnooze"), undo: async (some) => {
+  const wake = { title: t("snooze.end"), icon: "clock", done: t("snooze.ended"), isOfConversations: true, fits: isAway, work: snooze("unsnooze"), undo: async (some) => {
     for (const [until, theirs] of groupsOf(some, (each) => each.until ?? "")) await snooze("snooze", until)(theirs);
   } };
-  const more = may("act_on_conversations") && [read, unread, ...(filters.folder === SNOOZED ? [wake] : [])].map((deed) => ({ text: deed.title, icon: deed.icon, onPick: ask(deed) }));
+  const more = may("act_on_conversations") && [read, unread, ...(picked.some(isAway) ? [wake] : [])].map((deed) => ({ text: deed.title, icon: deed.icon, onPick: ask(deed) }));
+  const count = every ? total : number(picked.length);
+  const chosenText = t("contacts.chosen", { count });
   return html`
     <div class="bulk-line" role="toolbar" aria-label=${t("bulk.title")}>
       <input type="checkbox" aria-label=${t("contacts.choose_all")} title=${t("contacts.choose_all")} checked=${selection.isAll} onChange=${() => (setEvery(false), selection.all())} />
-      <strong role="status">${t("contacts.chosen", { count: every ? total : number(picked.length) })}</strong>
+      <strong role="status" title=${chosenText}><span class="hidden">${chosenText}</span><span aria-hidden="true">${count}</span></strong>
       <span class="grows"></span>
       ${assign && html`<${Menu} label=${t("tickets.assignee")} icon="person" items=${assign} />`}
       ${deeds.map((deed) => deed && html`<button key=${deed.icon} type="button" class="quiet icon-only" aria-label=${deed.title} title=${deed.title} onClick=${ask(deed)}><${Icon} name=${deed.icon} /></button>`)}
       ${may("act_on_messages") && html`<button type="button" class="quiet icon-only" aria-label=${t("act.label")} title=${t("act.label")} onClick=${() => setLabels(true)}><${Icon} name="label" /></button>`}
-      ${!isTickets && may("act_on_conversations") && html`<button type="button" class="quiet icon-only" aria-label=${t("snooze.title")} title=${t("snooze.title")} onClick=${() => setSnoozes(true)}><${Icon} name="clock" /></button>`}
+      ${may("act_on_conversations") && html`<button type="button" class="quiet icon-only" aria-label=${t("snooze.title")} title=${t("snooze.title")} onClick=${() => setSnoozes(true)}><${Icon} name="clock" /></button>`}
       ${more && html`<${Menu} label=${t("act.more_actions")} items=${more} />`}
       <button type="button" class="quiet icon-only" aria-label=${t("bulk.clear")} title=${t("bulk.clear")} onClick=${() => selection.set([])}><${Icon} name="close" /></button>
       ${selection.isAll && matching && html`<button type="button" class="quiet every" aria-pressed=${!!every} onClick=${() => setEvery(!isEvery)}>${t("contacts.choose_everyone", { count: total })}</button>`}

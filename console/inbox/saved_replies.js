@@ -1,7 +1,7 @@
 /** Texts that the people of the workspace use again and again. */
 
 import { attempt } from "../parts/notices.js";
-import { post, remove } from "../shared/api.js";
+import { newKey, post, remove } from "../shared/api.js";
 import { fieldText } from "../shared/field_values.js";
 import { loadAll, useAll } from "../shared/lists.js";
 import { folded } from "../shared/marked.js";
@@ -42,8 +42,8 @@ export function useSavedReplies(text, use) {
   const fields = useAll(saved.some((reply) => reply.text.includes("@contact.fields.")) ? "fields" : null);
   const present = text.trim();
   const same = saved.find((reply) => reply.text === present);
-  const keep = async (/** @type {{name: string, text: string, label?: string | null, closes_ticket?: boolean}} */ reply) => {
-    const { uuid } = await post("saved_replies", reply);
+  const keep = async (/** @type {{name: string, text: string, label?: string | null, closes_ticket?: boolean}} */ reply, key = newKey()) => {
+    const { uuid } = await post("saved_replies", reply, undefined, key);
     await load();
     return uuid;
   };
@@ -53,7 +53,7 @@ export function useSavedReplies(text, use) {
     return attempt(async () => (kept = await keep({ name: present.slice(0, NAME_LENGTH), text: present })), t("reply.is_saved"), () => drop(kept));
   };
   const forget = (/** @type {SavedReply} */ { uuid, name, text, label, closes_ticket }) =>
-    attempt(() => drop(uuid), t("reply.is_forgotten"), () => keep({ name, text, label: label?.uuid ?? null, closes_ticket }));
+    attempt(() => drop(uuid), t("reply.is_forgotten"), (key) => keep({ name, text, label: label?.uuid ?? null, closes_ticket }, key).then(() => {}));
   const sought = /^\/([^\n]*)$/.exec(text)?.[1];
   const found = sought === undefined ? null : saved.filter((reply) => has(`${reply.name} ${reply.text}`, sought)).slice(0, MOST_FOUND);
   const entries = [

@@ -39,10 +39,10 @@ export function Later({ message, refresh }) {
     await remove("messages", { uuid: message.uuid });
     refresh();
   };
-  const again = async () => {
+  const again = async (/** @type {string} */ key) => {
     const { text, attachments, quick_replies, due_on } = message;
     const files = attachments.map(({ content_type: type, url }) => `${type}:${url}`);
-    await post("messages", { contact, text, attachments: files, quick_replies, send_on: due_on });
+    await post("messages", { contact, text, attachments: files, quick_replies, send_on: due_on }, undefined, key);
     refresh();
   };
   return html`<span class="later-actions" ref=${box}>

@@ -11,7 +11,7 @@ import { notify } from "./notices.js";
 
 /**
  * @typedef {import("../shared/contract.js").Listed<"contacts">} Contact
- * @typedef {{said: string | (() => string), undo: () => Promise<unknown>}} Ended what a notice says, and what takes it back
+ * @typedef {{said: string | (() => string), undo: import("./notices.js").Undo}} Ended what a notice says, and what takes it back
  * @typedef {{title: string, parts: import("../shared/parts.js").Part<any>[], isRunning: boolean, isStopped: boolean,
  *   work: (contacts: any[], key: string) => Promise<unknown>, onEnd: (left: any[]) => void, ended?: Ended}} Job each has name and addresses
  *   once it is stopped, no other part begins

@@ -72,6 +72,7 @@ export const upload = (file, name = /** @type {N} */ ("media")) => {
   return request("POST", `v2/${name}.json`, { body: form, extra: { "Idempotency-Key": newKey() } });
 };
 
+/** @returns {string} */
 export const newKey = () =>
   globalThis.crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(16)).join("-");
 

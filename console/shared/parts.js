@@ -39,6 +39,9 @@ export async function workOn(parts, work, goesOn) {
   }
 }
 
+/** The key of one request of several that are sent for something with a key. @param {string} key @param {number} at */
+export const keyOf = (key, at) => `${key}-${at}`;
+
 const INVERSE = /** @type {const} */ ({ add: "remove", remove: "add", archive_messages: "restore_messages", restore_messages: "archive_messages" });
 
 /**
@@ -56,11 +59,13 @@ export function takenBack(action, group) {
       const told = await post("contact_actions", { contacts, action, ...given, list_changed: true }, undefined, key);
       if (told) done.push(told);
     },
-    undo: async () => {
-      for (const { changed, changed_after, changed_until } of done.splice(0)) {
+    /** @param {string} key */
+    undo: async (key) => {
+      for (const [at, { changed, changed_after, changed_until }] of done.entries()) {
         const which = group ? given : action === "restore_messages" ? { changed_after, changed_until } : { changed_after };
-        if (changed.length > 0) await post("contact_actions", { contacts: changed, action: INVERSE[action], ...which });
+        if (changed.length > 0) await post("contact_actions", { contacts: changed, action: INVERSE[action], ...which }, undefined, keyOf(key, at));
       }
+      done.length = 0;
     },
   };
 }

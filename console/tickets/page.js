@@ -83,7 +83,8 @@ function TicketList({ place }) {
               ${t(text)}${name === "overdue" && overdue.value > 0 && html` <span class="count is-late">${countText(overdue)}</span>`}</a>`)}
           </nav>
         </header>
-        ${selection.chosen.size > 0 && html`<${Loaded} load=${loadBulk} isPart filters=${filters} several=${severalOf} hasMore=${list.hasMore} isTickets isClosed=${view === "closed"} selection=${selection} picked=${shown.filter(({ uuid }) => selection.chosen.has(uuid)).map(severalOf)} />`}
+        ${selection.chosen.size > 0 && html`<${Loaded} load=${loadBulk} isPart filters=${filters} several=${severalOf} hasMore=${list.hasMore} isTickets isClosed=${view === "closed"} selection=${selection}
+          picked=${shown.filter(({ uuid }) => selection.chosen.has(uuid)).map((each) => severalOf(each, conversations.get(each.contact.uuid)))} />`}
         <div class="side-list">
           ${shown.length === 0 && !list.loading && !list.hasMore && !list.problem && html`<${Empty} icon="ticket" title=${t("tickets.empty")} text=${t("tickets.empty_text")}>
             ${may("write_definitions") && html`<a class="button" href=${link(["flows", "templates", "help"])}>${t("templates.from")}</a>`}<//>`}
@@ -118,8 +119,11 @@ function useTicket(uuid) {
   return [ticket?.uuid === uuid ? ticket : undefined, load];
 }
 
-/** @param {Ticket} ticket @returns {import("../inbox/bulk.js").Several} */
-const severalOf = ({ uuid, contact, assignee }) => ({ uuid, name: contact.name, urns: [], contact: contact.uuid, ticket: uuid, assignee: assignee?.email ?? null, unread: 0, until: null });
+/** @param {Ticket} ticket @param {import("../inbox/conversation_list.js").Conversation | null} [conversation] @returns {import("../inbox/bulk.js").Several} */
+function severalOf({ uuid, contact, assignee }, conversation) {
+  const { unread_count: unread = 0, snoozed_until: until = null } = conversation ?? {};
+  return { uuid, name: contact.name, urns: [], contact: contact.uuid, ticket: uuid, assignee: assignee?.email ?? null, unread, until };
+}
 
 /** @param {{ticket: Ticket, urn?: string, conversation?: import("../inbox/conversation_list.js").Conversation | null, isChosen: boolean, isStop: boolean, query: Record<string, string>, selection: import("../parts/selection.js").Selection | null}} props */
 function Row({ ticket, urn, conversation, isChosen, isStop, query, selection }) {

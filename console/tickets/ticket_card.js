@@ -6,7 +6,7 @@ import { Icon } from "../parts/icons.js";
 import { attempt } from "../parts/notices.js";
 import { ReplyDue } from "../parts/reply_due.js";
 import { Badge, Field } from "../parts/small.js";
-import { post } from "../shared/api.js";
+import { get, post, Refused } from "../shared/api.js";
 import { useAll, withChosen } from "../shared/lists.js";
 import { account, may } from "../shared/session.js";
 import { duration, t } from "../shared/texts.js";
@@ -21,6 +21,9 @@ const assigneeOf = (ticket) => ticket.assignee?.email ?? "";
 /** @param {{email: string, name?: string}} user */
 const nameOf = ({ email, name }) => name || email;
 
+/** @param {string} uuid */
+const isOpenNow = async (uuid) => (await get("tickets", { uuid, fields: ["status"] })).results[0]?.status === "open";
+
 /** @param {{ticket: import("./page.js").Ticket, topics: any[], canReopen: boolean, onDone: () => void}} props one that is closed cannot be reopened while the contact has an open one */
 export function TicketCard({ ticket, topics, canReopen, onDone }) {
   const [noting, setNoting] = useState(false);
@@ -31,7 +34,11 @@ export function TicketCard({ ticket, topics, canReopen, onDone }) {
   const present = useRef(ticket);
   present.current = ticket;
   const act = (/** @type {any} */ body, /** @type {string} */ done, /** @type {any} */ inverse) => {
-    const run = (/** @type {any} */ deed) => post("ticket_actions", { tickets, ...deed }).then(onDone);
+    const run = async (/** @type {any} */ deed) => {
+      const told = await post("ticket_actions", { tickets, ...deed });
+      onDone();
+      if (deed.action === "reopen" && told?.failures.length && !(await isOpenNow(ticket.uuid))) throw new Refused(409, t("ticket.not_reopened"), {});
+    };
     return attempt(() => run(body), done, () => run(inverse));
   };
   const assign = (/** @type {string} */ email) => ({ action: "assign", assignee: email || null });

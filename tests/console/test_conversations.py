@@ -143,7 +143,11 @@ def test_what_is_done_with_several_that_are_chosen_by_mouse_or_keys_is_undone_an
     assert findings(page, "several conversations that are chosen") == []
     bulk.get_by_role("button", name="Archive").click()
     expect(rows).to_have_count(0)
+    page.route("**/api/v2/contact_actions.json", lambda route: route.abort())
     undo(page, "The messages are archived.")
+    expect(page.locator(".notice.bad")).to_contain_text("Not undone. The service cannot be reached.")
+    page.unroute("**/api/v2/contact_actions.json")
+    page.locator(".notice.bad").get_by_role("button", name="Try again").click()
     expect(rows).to_have_count(3)
 
     rows.first.focus()
