@@ -34,7 +34,7 @@ from persistence.records import Record, Template, optional
 from persistence.runs.records import first_urn
 from persistence.sql.columns import UtcDateTime
 from persistence.sql.due_work import beside_index, list_due_workspaces
-from persistence.stamps import INBOX, Changes, Unread
+from persistence.stamps import INBOX, Unread, final_time
 from persistence.statements import among, statement
 from persistence.tables.accounts import user, user_ref
 from persistence.tables.changes import conversation
@@ -239,11 +239,9 @@ def end_conversations(tx: Transaction, workspace_id: int, contact_ids: Sequence[
 def mark_read(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Nothing in these conversations is unread any more, up to the newest message that is visible now. The stream tells
     of those in which something was."""
-    tx.before_commit(Changes).hold_clock(workspace_id)
-    tx.flush()
+    moment = final_time(tx, workspace_id)
     rows = conversation.c
     mine = (rows.workspace_id == workspace_id) & rows.contact_id.in_(contact_ids)
-    moment = tx.before_commit(Changes).moment(tx, workspace_id)
     told = case((rows.is_unread, literal(moment, UtcDateTime)), else_=rows.modified_on)
     tx.execute(conversation.update().where(mine).values(**_as_read(workspace_id), modified_on=told))
 
@@ -252,8 +250,7 @@ def mark_unread(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) 
     """The newest message of the inbox in each of these conversations is unread again. Those that have none among their
     last messages, or something unread, stay as they are.
     """
-    tx.before_commit(Changes).hold_clock(workspace_id)
-    tx.flush()
+    final_time(tx, workspace_id)
     rows = conversation.c
     newest = _newest_of_inbox(workspace_id)
     values: dict[str, Any] = {"read_id": newest - 1, "unread_count": 1, "is_unread": True}
@@ -263,8 +260,6 @@ def mark_unread(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) 
 
 def tell_of_note(tx: Transaction, workspace_id: int, contact_id: int) -> None:
     """The stream tells of the conversation with this contact, where a note was written or deleted."""
-    tx.before_commit(Changes).hold_clock(workspace_id)
-    tx.flush()
     _mark(tx, workspace_id, conversation.c.contact_id == contact_id, {})
 
 
@@ -275,8 +270,7 @@ def snooze(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], until
     """
     if not tx.now < until <= tx.now + KEPT_FOR:
         raise InvalidInput.on("until", f"A time in the future, within {KEPT_FOR.days} days, is required.")
-    tx.before_commit(Changes).hold_clock(workspace_id)
-    tx.flush()
+    final_time(tx, workspace_id)
     rows = conversation.c
     theirs = rows.contact_id.in_(contact_ids)
     oldest = select(func.min(rows.last_on)).where(rows.workspace_id == workspace_id, theirs)
@@ -290,8 +284,7 @@ def snooze(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], until
 
 def unsnooze(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """These conversations, put away or back by themselves, are in the folders of their last messages."""
-    tx.before_commit(Changes).hold_clock(workspace_id)
-    tx.flush()
+    final_time(tx, workspace_id)
     rows = conversation.c
     its = (message.c.workspace_id == rows.workspace_id) & (message.c.id == rows.message_id)
     folder = select(message.c.folder).where(its).correlate(conversation).scalar_subquery()
@@ -309,8 +302,7 @@ def return_due(tx: Transaction, workspace_id: int) -> bool:
     """Conversations whose time has come are back: in the inbox, and unread. Returns whether there may be more. Whoever
     comes second finds none of them, because the clock makes one wait for the other.
     """
-    tx.before_commit(Changes).hold_clock(workspace_id)
-    tx.flush()
+    final_time(tx, workspace_id)
     rows = conversation.c
     due = select(rows.id).where(rows.workspace_id == workspace_id, IS_PUT_AWAY, rows.snoozed_until <= tx.now)
     found = tx.execute(due.order_by(rows.snoozed_until).limit(RETURNED_AT_ONCE)).scalars().all()
@@ -321,8 +313,8 @@ def return_due(tx: Transaction, workspace_id: int) -> bool:
 
 
 def _mark(tx: Transaction, workspace_id: int, which: ColumnElement[bool], values: Mapping[str, Any]) -> None:
-    """Changes conversations and lets the stream tell it; the clock is held."""
-    moment = tx.before_commit(Changes).moment(tx, workspace_id)
+    """Changes conversations and lets the stream tell it."""
+    moment = final_time(tx, workspace_id)
     mine = (conversation.c.workspace_id == workspace_id) & which
     tx.execute(update(conversation).where(mine).values(**values, modified_on=moment))
 

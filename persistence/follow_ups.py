@@ -241,14 +241,16 @@ def _advancing(tables: tuple[Table, ...], others: tuple[tuple[str, str], ...]) -
         changing = f"UPDATE {table.name} SET modified_on = moment.stamped_on FROM moment WHERE {mine}"
         parts.append(f"in_{table.name} AS ({changing})")
     parts += [f"{name} AS ({statement})" for name, statement in others]
-    whole = text(f"WITH {', '.join(parts)} SELECT told FROM moment").columns(told=Text)
-    return Statement(lambda: whole)
+    whole = text(f"WITH {', '.join(parts)} SELECT stamped_on, told FROM moment")
+    return Statement(lambda: whole.columns(stamped_on=UtcDateTime, told=Text))
 
 
-def advance(tx: Transaction, workspace_id: int, tables: Sequence[Table], changes: WorkspaceChanges) -> str:
+def advance(
+    tx: Transaction, workspace_id: int, tables: Sequence[Table], changes: WorkspaceChanges
+) -> tuple[datetime, str]:
     """Moves the clock of a workspace to its next time, and gives it to rows of this unit of work. From the next
-    statement on the clock is locked, and tells the time (`read_clock`). Returns the types of events to which somebody
-    subscribes, with spaces between them. PostgreSQL.
+    statement on the clock is locked. Returns the time, and the types of events to which somebody subscribes, with
+    spaces between them. PostgreSQL.
     """
     # A long change gets the time of its end, because clients may have asked for changes meanwhile.
     present = tx.read_clock()
@@ -298,8 +300,8 @@ def advance(tx: Transaction, workspace_id: int, tables: Sequence[Table], changes
         ("pushed", PUSHING, phones),
     )
     chosen = tuple((name, statement) for name, statement, rows in parts if rows)
-    ((told,),) = _advancing(tuple(tables), chosen).rows(tx, **values)
-    return told or ""
+    ((moment, told),) = _advancing(tuple(tables), chosen).rows(tx, **values)
+    return moment, told or ""
 
 
 def _figures(

@@ -23,14 +23,15 @@ from sqlalchemy import (
 
 from persistence.database import Transaction
 from persistence.pages import Order, Page, Position, Selection, fetch_numbered_page, fetch_page, read_all
-from persistence.records import SIGN_IN, WORKSPACE, Record, write_record
+from persistence.records import SIGN_IN, WORKSPACE, Record, Shown, write_record
 from persistence.secrets.encryption import Sealed
 from persistence.sql.columns import NO_ID, BigId, NumberedColumns, UtcDateTime, is_uuid, time_text
 from persistence.sql.names import name_key
 from persistence.sql.query_functions import contains_folded
-from persistence.stamps import EPOCH, Changes, clock_time, read_visible_clock, stamped
+from persistence.stamps import EPOCH, final_time, read_visible_clock, stamped
 from persistence.statements import Statement, execute_kept, parameters_of
 from persistence.tables.changes import record_stamp
+from persistence.tables.service import workspace_clock
 from persistence.tokens import Areas, covers
 from persistence.workspaces.records import Workspace
 
@@ -49,7 +50,7 @@ EVEN_ALONE = frozenset({"label", "group"})
 Condition = ColumnElement[bool]
 Values = Mapping[str, Any]
 
-CLOCK = clock_time(WORKSPACE)
+CLOCK = select(workspace_clock.c.stamped_on).where(workspace_clock.c.workspace_id == WORKSPACE).scalar_subquery()
 CHANGE_ORDER = Order(record_stamp.c.stamped_on, record_stamp.c.record)
 """The newest change first, for lists that are asked for changes."""
 
@@ -384,17 +385,20 @@ def insert_new(tx: Transaction, new: NewRecord) -> int:
 
 def insert_shown(query: ListQuery, spec: ListSpec, new: NewRecord) -> str:
     """Inserts a record; returns it as a list shows it whose records are made of their own rows alone."""
-    tx, record = query.tx, spec.record_of(query)
     assert spec.source_of() is new.table, "the INSERT can return only what its own row has"
-    row = _complete(new.table, new.values)
+    values = new.values
     if new.is_stamped:
         # The answer shows the final time, so the clock is held before the row is there.
-        tx.before_commit(Changes).hold_clock(row["workspace_id"])
-        tx.flush()
-    statement = _inserting(new.table, tuple(sorted(row)), record, is_stamped=new.is_stamped)
-    (shown,) = record.read(statement.rows(tx, **row))
-    _tell_created(tx, new.table, row)
-    return write_record(shown)
+        values = {**values, "modified_on": final_time(query.tx, values["workspace_id"])}
+    return write_record(insert_read(query.tx, new.table, values, spec.record_of(query)))
+
+
+def insert_read(tx: Transaction, table: Table[NumberedColumns], values: Mapping[str, Any], record: Record) -> Shown:
+    """Inserts a row; returns the record that is made of it alone. The audit log is told."""
+    row = _complete(table, values)
+    (shown,) = record.read(_inserting(table, tuple(sorted(row)), record).rows(tx, **row))
+    _tell_created(tx, table, row)
+    return shown
 
 
 def insert_row(tx: Transaction, table: Table[NumberedColumns], values: Mapping[str, Any]) -> int:
@@ -448,17 +452,12 @@ def _tell_created(tx: Transaction, table: Table, row: Mapping[str, Any]) -> None
 
 
 @cache
-def _inserting(
-    table: Table, names: tuple[str, ...], record: Record | None, *, is_stamped: bool = False
-) -> Statement[...]:
+def _inserting(table: Table, names: tuple[str, ...], record: Record | None) -> Statement[...]:
     """Returns the columns of the record and the id, or the id alone."""
 
     def build() -> Executable:
-        given: dict[str, ColumnElement[Any]] = {**parameters_of(table, names)}
-        if is_stamped:
-            given["modified_on"] = clock_time(given["workspace_id"])
         shown = [] if record is None else record.own_columns
-        return insert(table).values(given).returning(*shown, table.c.id)
+        return insert(table).values(parameters_of(table, names)).returning(*shown, table.c.id)
 
     return Statement(build, is_told=True)
 

@@ -212,7 +212,6 @@ class Changes:
     def __init__(self) -> None:
         self._taken: dict[int, datetime] = {}
         self._subscribed: dict[int, str] = {}
-        self._advanced: set[int] = set()
         self._waiting: dict[int, dict[str, Table]] = {}
         self._expected: list[tuple[Table, int, Select[int]]] = []
         self._workspaces: dict[int, WorkspaceChanges] = {}
@@ -229,8 +228,8 @@ class Changes:
     def choose(self, tx: Transaction, table: Table, workspace_id: int) -> datetime:
         if tx.sqlite:
             self._take_on_sqlite(tx, workspace_id)
-        if workspace_id in self._taken or workspace_id in self._advanced:
-            return self.moment(tx, workspace_id)
+        if workspace_id in self._taken:
+            return self._taken[workspace_id]
         self._waiting.setdefault(workspace_id, {})[table.name] = table
         return tx.now
 
@@ -259,14 +258,13 @@ class Changes:
                 self._take_on_sqlite(tx, workspace_id)
                 if workspace_id in workspaces:
                     follow_ups.write_on_sqlite(tx, workspace_id, self._taken[workspace_id], changes)
-            elif workspace_id in waiting or workspace_id in workspaces or workspace_id not in self._advanced:
+            elif workspace_id in waiting or workspace_id in workspaces or workspace_id not in self._taken:
                 tables = [table for _, table in sorted(waiting.get(workspace_id, {}).items())]
-                self._subscribed[workspace_id] = follow_ups.advance(tx, workspace_id, tables, changes)
-                self._taken.pop(workspace_id, None)
-                self._advanced.add(workspace_id)
+                found = follow_ups.advance(tx, workspace_id, tables, changes)
+                self._taken[workspace_id], self._subscribed[workspace_id] = found
         for table, workspace_id, touched in expected:
             # From now on no other change becomes visible, and visible ones have other times.
-            late = touched.where(table.c.modified_on != self.moment(tx, workspace_id))
+            late = touched.where(table.c.modified_on != self._taken[workspace_id])
             if tx.execute(late.limit(1)).first() is not None:
                 raise LostRace
         for workspace_id, changes in sorted(workspaces.items(), key=lambda item: item[0]):
@@ -292,7 +290,7 @@ class Changes:
         if wanted:
             from persistence.deliveries.events import record_events  # noqa: PLC0415  # it reads all kinds of records
 
-            record_events(tx, workspace_id, wanted, self.moment(tx, workspace_id))
+            record_events(tx, workspace_id, wanted, self._taken[workspace_id])
 
     def _take_on_sqlite(self, tx: Transaction, workspace_id: int) -> None:
         if workspace_id not in self._taken:
@@ -311,15 +309,15 @@ class Changes:
 
     def hold_clock(self, workspace_id: int) -> None:
         """The flush locks the clock of this workspace, even if no table waits for its final time."""
-        if workspace_id not in self._taken and workspace_id not in self._advanced:
+        if workspace_id not in self._taken:
             self._waiting.setdefault(workspace_id, {})
 
     def moment(self, tx: Transaction, workspace_id: int) -> datetime:
-        """The time of this unit of work in a workspace whose clock is held, after the flush. Most units of work do not
-        need it, so it is read only for those that do.
+        """The final time of this unit of work in a workspace; what follows from its changes so far is written, and the
+        clock is held.
         """
-        if workspace_id in self._advanced and workspace_id not in self._taken:
-            self._taken[workspace_id] = read_clock(tx, workspace_id)
+        self.hold_clock(workspace_id)
+        tx.flush()
         return self._taken[workspace_id]
 
     def expect(self, table: Table, workspace_id: int, touched: Select[int]) -> None:
@@ -340,6 +338,11 @@ def tell(
     if named:
         told = tx.before_commit(Changes).told.setdefault(workspace_id, {})
         told.setdefault(event, {}).update(named)
+
+
+def final_time(tx: Transaction, workspace_id: int) -> datetime:
+    """The time of what this unit of work has changed in a workspace, whose clock is held from now on."""
+    return tx.before_commit(Changes).moment(tx, workspace_id)
 
 
 def stamped(tx: Transaction, table: Table, workspace_id: int) -> datetime:
@@ -370,25 +373,10 @@ def found_by(table: Table) -> str:
     return condition
 
 
-def clock_time(owner: ColumnElement[int]) -> ColumnElement[datetime]:
-    """The time of a workspace's clock, for a statement that writes it. The unit of work has to hold the clock, so that
-    the time is its own.
-    """
-    mine = workspace_clock.c.workspace_id == owner
-    return select(workspace_clock.c.stamped_on).where(mine).scalar_subquery()
-
-
 @statement
 def _select_clock(workspace_id: int) -> Executable:
     rows = workspace_clock.c
     return select(rows.stamped_on, rows.told).where(rows.workspace_id == workspace_id)
-
-
-def read_clock(tx: Transaction, workspace_id: int) -> datetime:
-    """The time of a workspace's clock that is locked."""
-    ((moment, _told),) = _select_clock.rows(tx, workspace_id)
-    found: datetime = moment
-    return found
 
 
 def read_visible_clock(tx: Transaction, workspace_id: int) -> datetime:

@@ -1,9 +1,9 @@
 """`/api/v2/broadcasts.json`, `broadcast_actions.json`, `broadcast_progress.json` and `broadcast_previews.json`."""
 
-from handlers.answers import Answer, ListAnswer, as_json, changed_record, created_record, no_content
+from handlers.answers import Answer, ListAnswer, as_json, changed_record, created, no_content
 from handlers.request import Request
 from persistence.broadcasts import records
-from persistence.broadcasts.forms import delete_draft, preview, write_broadcast
+from persistence.broadcasts.forms import change_from_form, create_from_form, delete_draft, preview
 from persistence.broadcasts.records import BROADCASTS
 from persistence.sql.columns import time_text
 from persistence.tokens import check_area
@@ -14,8 +14,10 @@ list_broadcasts = ListAnswer(BROADCASTS)
 def create_broadcast(request: Request, *, uuid: str | None = None) -> Answer:
     if request.body.get("query"):
         check_area(request.areas, "contacts")
-    broadcast_id = write_broadcast(request.tx, request.workspace, request.body, uuid)
-    return (created_record if uuid is None else changed_record)(request, BROADCASTS, broadcast_id)
+    if uuid is None:
+        return created(create_from_form(request.tx, request.workspace, request.body))
+    broadcast_id = change_from_form(request.tx, request.workspace, uuid, request.body)
+    return changed_record(request, BROADCASTS, broadcast_id)
 
 
 def delete_broadcast(request: Request, *, uuid: str) -> Answer:

@@ -8,7 +8,7 @@ from base64 import b64decode, b64encode
 from typing import Any
 
 from flows.definition import DefinitionError
-from handlers.answers import Answer, ListAnswer, Rehearsed, as_json, changed_record, created_record, no_content
+from handlers.answers import Answer, ListAnswer, Rehearsed, as_json, changed_record, created, created_record, no_content
 from handlers.request import Request
 from persistence.definitions.checking import check_definition
 from persistence.definitions.drafts import list_drafts, publish_draft, read_draft, save_draft
@@ -18,7 +18,7 @@ from persistence.definitions.translating import result_of, translate_from_form
 from persistence.errors import InvalidInput, NothingFound, RecordMissing, Refused
 from persistence.figures import figures
 from persistence.flow_starts.batches import interrupt_starts
-from persistence.flow_starts.flow_starts import STARTS, create_start, read_form
+from persistence.flow_starts.flow_starts import STARTS, create_shown, read_form
 from persistence.flows.records import (
     FLOWS,
     add_flow_label,
@@ -177,8 +177,7 @@ def create_flow_start(request: Request) -> Answer:
     if request.body.get("query"):
         check_area(request.areas, "contacts")
     form = read_form(request.tx, workspace, request.body, request.credentials.user_id)
-    start_id = create_start(request.tx, workspace.id, form)
-    return created_record(request, STARTS, start_id)
+    return created(create_shown(request.tx, workspace.id, form))
 
 
 def act_on_flow_starts(request: Request) -> Answer:

@@ -17,7 +17,7 @@ from persistence.broadcasts.records import (
     NewBroadcast,
     When,
     change_broadcast,
-    create_broadcast,
+    create_shown,
     delete_broadcast,
     find_times,
 )
@@ -77,17 +77,23 @@ def read_form(tx: Transaction, workspace: Workspace, body: Mapping[str, Any], wh
     )
 
 
-def write_broadcast(tx: Transaction, workspace: Workspace, body: Mapping[str, Any], uuid: str | None = None) -> int:
-    """Creates a broadcast, or changes those properties that are given of one that has not begun; its id. One that is no
-    draft any more is sent at its time, at once without one. Raises RecordMissing, Refused, InvalidInput, and
-    LimitReached for one more that repeats.
+def create_from_form(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) -> str:
+    """Creates the broadcast of a request; returns it as its list shows it. Raises InvalidInput, and LimitReached for
+    one more that repeats.
     """
-    if uuid is not None or body.get("repeat") not in (None, NEVER):
+    if body.get("repeat") not in (None, NEVER):
         hold_workspace(tx, workspace.id)
-    if uuid is None:
-        new = read_form(tx, workspace, body)
-        _check_room(tx, workspace.id, new)
-        return create_broadcast(tx, workspace.id, new)
+    new = read_form(tx, workspace, body)
+    _check_room(tx, workspace.id, new)
+    return create_shown(tx, workspace, new)
+
+
+def change_from_form(tx: Transaction, workspace: Workspace, uuid: str, body: Mapping[str, Any]) -> int:
+    """Changes those properties that are given of a broadcast that has not begun; its id. One that is no draft any more
+    is sent at its time, at once without one. Raises RecordMissing, Refused, InvalidInput, and LimitReached for one more
+    that repeats.
+    """
+    hold_workspace(tx, workspace.id)
     stored = _hold_unbegun(tx, workspace.id, uuid)
     asked = _describe(tx, workspace.id, stored)
     texts = body.get("text")

@@ -33,6 +33,7 @@ from persistence.lists import (
     by_change,
     changed_after,
     equals,
+    insert_read,
     one_of,
     stamped_on,
     within,
@@ -40,11 +41,11 @@ from persistence.lists import (
 from persistence.messages.outgoing import give_up
 from persistence.messages.templated import TemplateWish
 from persistence.pages import Order
-from persistence.records import Record
+from persistence.records import Record, Shown, write_record
 from persistence.repeating import NEVER, find_next_due
-from persistence.sql.columns import is_uuid, new_uuid, split
+from persistence.sql.columns import is_uuid, new_uuid, split, time_text
 from persistence.sql.names import must_exist
-from persistence.stamps import BROADCAST_DONE, tell
+from persistence.stamps import BROADCAST_DONE, final_time, tell
 from persistence.tables.contacts import CONTACT_REF, GROUP_REF, contact, group
 from persistence.tables.flows import OF_BROADCAST
 from persistence.tables.messages import ERRORED, IS_UNDELIVERED, broadcast, message
@@ -87,6 +88,8 @@ _FIELDS: dict[str, Any] = {
 BROADCAST_RECORD = Record(_FIELDS)
 MASKED_BROADCAST_RECORD = Record({**_FIELDS, "urns": []})
 """The record in an anonymous workspace, which shows no URN."""
+_ROW = Record({**_FIELDS, **dict.fromkeys(("contacts", "groups", "parent", "modified_on"))})
+"""What the row of a broadcast that is created tells of it."""
 
 HAS_UNDELIVERED = exists().where(message.c.broadcast_id == broadcast.c.id, IS_UNDELIVERED).correlate(broadcast)
 
@@ -238,19 +241,32 @@ def create_broadcast(tx: Transaction, workspace_id: int, new: NewBroadcast, *, p
     """Stores a broadcast as `pending`, one of a parent as `queued`, and wakes the worker that creates its messages; a
     draft waits. Returns its id.
     """
+    return int(_create(tx, workspace_id, new, parent_id)["id"])
+
+
+def create_shown(tx: Transaction, workspace: Workspace, new: NewBroadcast) -> str:
+    """Stores the broadcast of a request; returns it as its list shows it."""
+    shown = _create(tx, workspace.id, new) | new.audience.shown
+    shown["modified_on"] = time_text(final_time(tx, workspace.id))
+    return write_record(shown | {"urns": []} if workspace.is_anonymous else shown)
+
+
+def _create(tx: Transaction, workspace_id: int, new: NewBroadcast, parent_id: int | None = None) -> Shown:
     values = {
+        "workspace_id": workspace_id,
         "uuid": new_uuid(),
         "status": DRAFT if new.is_draft else PENDING if parent_id is None else QUEUED,
         "parent_id": parent_id,
         "created_on": tx.now,
         "modified_on": tx.now,
+        **new.content,
     }
-    broadcast_id = tx.insert(broadcast, workspace_id=workspace_id, **values, **new.content)
-    note_changed(tx, broadcast, workspace_id, [broadcast_id])
-    save_audience(tx, workspace_id, OF_BROADCAST, broadcast_id, new.audience)
+    shown = insert_read(tx, broadcast, values, _ROW)
+    note_changed(tx, broadcast, workspace_id, [shown["id"]])
+    save_audience(tx, workspace_id, OF_BROADCAST, shown["id"], new.audience)
     if not new.is_draft:
         tx.wake(WAKE)
-    return broadcast_id
+    return shown
 
 
 def change_broadcast(tx: Transaction, workspace_id: int, broadcast_id: int, new: NewBroadcast) -> None:

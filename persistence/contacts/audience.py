@@ -4,18 +4,18 @@ the order of ids, by the state of the data when the page is read.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, Table, delete, func, select, union
 
 from flows.urns import UrnError, parse
-from persistence.contacts.owners import find_contacts, read_recipients
+from persistence.contacts.owners import find_shown_contacts, read_recipients
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, Refused
-from persistence.records import Record, Related
+from persistence.records import Record, Related, Shown
 from persistence.sql.names import find_all_called, find_ids
 from persistence.statements import Statement, Values, insert_rows
 from persistence.tables.contacts import ACTIVE, contact, group, group_membership
@@ -33,6 +33,8 @@ class Audience:
     address_ids: Sequence[int] = ()
     query: str | None = None
     excluded_group_ids: Sequence[int] = ()
+    shown: dict[str, Any] = field(default_factory=dict)
+    """The `contacts` and `groups` of one that was read from a request, as its record shows them."""
 
 
 def check_audience(body: Mapping[str, Any], *, allows_query: bool = False) -> None:
@@ -51,12 +53,14 @@ def read_audience(
     query = (body.get("query") or None) if allows_query else None
     if query is not None:
         check_query(tx, workspace, query)
-    group_ids = find_groups(tx, workspace.id, body.get("groups") or [])
-    contact_ids = find_contacts(tx, workspace, body.get("contacts") or [])
+    groups = find_all_called(tx, workspace.id, group, body.get("groups") or [], "groups", [group.c.name])
+    shown_groups = {row.id: {"uuid": row.uuid, "name": row.name} for row in groups}
+    contacts = find_shown_contacts(tx, workspace, body.get("contacts") or [])
     urns = read_recipients(tx, workspace, body.get("urns") or [])
-    owners = ensure_owners(tx, workspace.id, urns, beside=contact_ids)
+    owners = ensure_owners(tx, workspace.id, urns, beside=list(contacts))
     address_ids = [owners[urn.identity].contact_id for urn in urns]
-    return Audience(contact_ids, group_ids, [urn.identity for urn in urns], address_ids, query)
+    shown = {"contacts": _by_id(contacts), "groups": _by_id(shown_groups)}
+    return Audience(list(contacts), list(shown_groups), [urn.identity for urn in urns], address_ids, query, shown=shown)
 
 
 def check_query(tx: Transaction, workspace: Workspace, text: str) -> ColumnElement[bool]:
@@ -193,6 +197,10 @@ def list_groups(of: AudienceTables, shown: Record | ColumnElement[Any]) -> Relat
     links = of.groups.c
     chosen = of.groups.join(group, group.c.id == links.group_id)
     return Related(links[of.link], chosen, shown, group.c.id, where=~links.is_excluded)
+
+
+def _by_id(shown: Mapping[int, Shown]) -> list[Shown]:
+    return [shown[one] for one in sorted(shown)]
 
 
 @cache

@@ -35,6 +35,7 @@ from flows.typed import fold_case, plain
 from flows.urns import SCHEMES, URN_LENGTH_MAX, Urn, UrnError, parse, read_urn
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace, Refused
+from persistence.records import Shown
 from persistence.sql.columns import is_uuid
 from persistence.sql.names import must_exist
 from persistence.statements import among, statement
@@ -65,7 +66,7 @@ MOST_CALLED = 5
 @statement
 def _select_called(workspace_id: int, uuids: Sequence[str]) -> Executable:
     mine = (contact.c.workspace_id == workspace_id) & among(contact.c.uuid, uuids, "UUID") & ~contact.c.is_deleted
-    return select(contact.c.uuid, contact.c.id).where(mine)
+    return select(contact.c.uuid, contact.c.id, contact.c.name).where(mine)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,33 +258,44 @@ def explain_phone(text: str) -> str:
 
 def find_contact(tx: Transaction, workspace_id: int, uuid: str) -> int | None:
     """The id of a contact that is not deleted."""
-    found: dict[str, int] = dict(_select_called.rows(tx, workspace_id, [uuid.lower()]))
-    return next(iter(found.values()), None)
+    found = _select_called.rows(tx, workspace_id, [uuid.lower()])
+    return found[0][1] if found else None
 
 
 def find_contacts(
     tx: Transaction, workspace: Workspace, references: Sequence[str], *, field: str = "contacts"
 ) -> list[int]:
-    """The ids of contacts given by UUID or URN, without repeats; contacts given by URN are locked, because URNs can
-    move. Raises InvalidInput for the first one that is not found; deleted contacts are not found. In an anonymous
-    workspace URNs are not allowed: the response would tell whose they are.
+    """The ids of contacts: see `find_shown_contacts`."""
+    return list(find_shown_contacts(tx, workspace, references, field=field))
+
+
+def find_shown_contacts(
+    tx: Transaction, workspace: Workspace, references: Sequence[str], *, field: str = "contacts"
+) -> dict[int, Shown]:
+    """Contacts given by UUID or URN, by their ids without repeats, as records show them (CONTACT_REF); contacts given
+    by URN are locked, because URNs can move. Raises InvalidInput for the first one that is not found; deleted contacts
+    are not found. In an anonymous workspace URNs are not allowed: the response would tell whose they are.
     """
     uuids = {reference.lower() for reference in references if is_uuid(reference)}
     urns = find_urns(tx, workspace, [reference for reference in references if not is_uuid(reference)])
-    found: dict[str, int] = {}
+    found: dict[str, tuple[int, Shown]] = {}
     if uuids:
-        found = dict(_select_called.rows(tx, workspace.id, sorted(uuids)))
+        rows = _select_called.rows(tx, workspace.id, sorted(uuids))
+        found = {uuid: (contact_id, {"uuid": uuid, "name": name}) for uuid, contact_id, name in rows}
     wanted = list(urns.values())
     if wanted and workspace.is_anonymous:
         raise InvalidInput.on(field, HIDDEN)
     if wanted:
-        owners = hold_owners(tx, workspace.id, wanted, list(found.values()))
-        found |= {identity: owner.contact_id for identity, owner in owners.items()}
-    ids = []
+        owners = hold_owners(tx, workspace.id, wanted, [contact_id for contact_id, _ in found.values()])
+        for identity, owner in owners.items():
+            found[identity] = (owner.contact_id, {"uuid": owner.uuid, "name": owner.name})
+    shown: dict[int, Shown] = {}
     for reference in references:
         urn = urns.get(reference)
-        ids.append(must_exist(found.get(urn.identity if urn is not None else reference.lower()), field, reference))
-    return list(dict.fromkeys(ids))
+        key = urn.identity if urn is not None else reference.lower()
+        contact_id, ref = must_exist(found.get(key), field, reference)
+        shown[contact_id] = ref
+    return shown
 
 
 def find_contacts_called(tx: Transaction, workspace: Workspace, text: str) -> list[str]:

@@ -24,13 +24,13 @@ from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.flows.records import require_active_flow
-from persistence.lists import Condition, ListQuery, ListSpec, belongs_to, equals, reversible, within
-from persistence.records import Record, optional
+from persistence.lists import Condition, ListQuery, ListSpec, belongs_to, equals, insert_read, reversible, within
+from persistence.records import Record, Shown, optional, write_record
 from persistence.sessions.parking import IS_WAITING
-from persistence.sql.columns import columns_for, is_uuid, new_uuid, read_id
+from persistence.sql.columns import BigId, columns_for, is_uuid, new_uuid, read_id, time_text
 from persistence.sql.due_work import beside_index
-from persistence.stamps import stamped
-from persistence.statements import among, statement
+from persistence.stamps import final_time, stamped
+from persistence.statements import among, param, statement
 from persistence.tables.accounts import user, user_ref
 from persistence.tables.channels import channel
 from persistence.tables.contacts import ACTIVE, CONTACT_REF, GROUP_REF, contact
@@ -78,6 +78,25 @@ _FIELDS: dict[str, Any] = {
 START_RECORD = Record(_FIELDS)
 
 
+def _of_other(column: ColumnElement[Any], found: ColumnElement[bool]) -> ColumnElement[Any]:
+    return select(column).where(found).scalar_subquery()
+
+
+_IS_FLOW, _IS_CREATOR = flow.c.id == param("flow_id", BigId), user.c.id == param("created_by_id")
+_ROW = Record(
+    {
+        **_FIELDS,
+        **dict.fromkeys(("contacts", "groups", "modified_on")),
+        "flow": Record({name: _of_other(column, _IS_FLOW) for name, column in FLOW_REF.items()}),
+        "created_by": optional(
+            _of_other(user.c.id, _IS_CREATOR),
+            {name: _of_other(column, _IS_CREATOR) for name, column in user_ref(user).items()},
+        ),
+    }
+)
+"""What the INSERT of a start tells of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class StartRow:
     """The stored data of a start that is needed to find its contacts."""
@@ -116,7 +135,18 @@ class NewStart:
 
 def create_start(tx: Transaction, workspace_id: int, new: NewStart) -> int:
     """Store a start as `pending` and wake the workers that perform it; returns its id."""
+    return int(_create(tx, workspace_id, new)["id"])
+
+
+def create_shown(tx: Transaction, workspace_id: int, new: NewStart) -> str:
+    """Stores the start of a request; returns it as its list shows it."""
+    shown = _create(tx, workspace_id, new) | new.audience.shown
+    return write_record(shown | {"modified_on": time_text(final_time(tx, workspace_id))})
+
+
+def _create(tx: Transaction, workspace_id: int, new: NewStart) -> Shown:
     values = {
+        "workspace_id": workspace_id,
         "uuid": new_uuid(),
         "flow_id": new.flow_id,
         "status": PENDING,
@@ -131,10 +161,10 @@ def create_start(tx: Transaction, workspace_id: int, new: NewStart) -> int:
         "created_on": tx.now,
         "modified_on": stamped(tx, flow_start, workspace_id),
     }
-    start_id = tx.insert(flow_start, workspace_id=workspace_id, **values)
-    save_audience(tx, workspace_id, OF_START, start_id, new.audience)
+    shown = insert_read(tx, flow_start, values, _ROW)
+    save_audience(tx, workspace_id, OF_START, shown["id"], new.audience)
     tx.wake(WAKE)
-    return start_id
+    return shown
 
 
 def take_contacts(tx: Transaction, start: StartRow, ids: Sequence[int]) -> Sequence[int]:

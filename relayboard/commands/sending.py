@@ -56,22 +56,23 @@ def run_broadcast(options: Options) -> int:
     if options.wait and options.draft:
         raise CommandFailed("give --draft or --wait: a draft creates no messages")
     body = _content(options) | {"draft": options.draft}
-    from persistence.broadcasts.forms import write_broadcast  # it loads the expressions of flows
+    from persistence.broadcasts.forms import create_from_form  # it loads the expressions of flows
 
     with opened_database() as database:
         with database.writing() as tx:
             workspace = workspace_named(tx, options.workspace)
             try:
-                broadcast_id = write_broadcast(tx, workspace, body | _schedule(options, workspace))
+                record = orjson.loads(create_from_form(tx, workspace, body | _schedule(options, workspace)))
             except InvalidInput as error:
                 raise _of_options(error) from error
-        record = _wait(database, workspace, broadcast_id) if options.wait else _read(database, workspace, broadcast_id)
+        if options.wait:
+            record = _wait(database, workspace, record["id"])
     print_json(record)
     return 1 if options.wait and record["status"] == FAILED else 0
 
 
 def run_change_broadcast(options: Options) -> None:
-    from persistence.broadcasts.forms import write_broadcast  # as above
+    from persistence.broadcasts.forms import change_from_form  # as above
 
     with writing_in(options) as (tx, workspace):
         body = _content(options) | _schedule(options, workspace)
@@ -80,7 +81,7 @@ def run_change_broadcast(options: Options) -> None:
         if not body:
             raise CommandFailed("nothing to change was given")
         try:
-            broadcast_id = write_broadcast(tx, workspace, body, options.uuid)
+            broadcast_id = change_from_form(tx, workspace, options.uuid, body)
         except RecordMissing as error:
             raise CommandFailed(f"there is no broadcast {options.uuid}") from error
         except InvalidInput as error:
@@ -138,14 +139,9 @@ def _wait(database: Database, workspace: Workspace, broadcast_id: int) -> dict[s
     """The broadcast once a worker has created all its messages."""
     with show_progress("Creating messages") as note:
         while True:
-            record = _read(database, workspace, broadcast_id)
+            with database.reading() as tx:
+                record: dict[str, Any] = orjson.loads(read_record(tx, BROADCASTS, workspace, broadcast_id))
             note(record["progress"]["started"], record["progress"]["total"])
             if record["status"] in (COMPLETED, FAILED):
                 return record
             pause()
-
-
-def _read(database: Database, workspace: Workspace, broadcast_id: int) -> dict[str, Any]:
-    with database.reading() as tx:
-        record: dict[str, Any] = orjson.loads(read_record(tx, BROADCASTS, workspace, broadcast_id))
-    return record

@@ -11,7 +11,7 @@ NEWEST = 250
 
 
 def run_create(options: Options) -> None:
-    from persistence.flow_starts.flow_starts import create_start, read_form  # lists need none of it
+    from persistence.flow_starts.flow_starts import create_shown, read_form  # lists need none of it
 
     named = {"contacts": options.contact, "groups": options.group, "urns": options.urn, "query": options.query}
     given = {name: values for name, values in named.items() if values}
@@ -22,8 +22,7 @@ def run_create(options: Options) -> None:
     rules = {"restart_participants": not options.only_new, "exclude_active": options.not_busy}
     body = {"flow": options.flow, "params": read_object(options.params, "--params"), **rules, **given}
     with writing_in(options) as (tx, workspace):
-        start_id = create_start(tx, workspace.id, read_form(tx, workspace, body, None))
-        record = read_record(tx, STARTS, workspace, start_id)
+        record = create_shown(tx, workspace.id, read_form(tx, workspace, body, None))
     print_record(record)
 
 

@@ -166,8 +166,8 @@ KINDS = (
     Kind("POST globals", 6, (5, 0), lambda place: {**place.named(), "value": "x"}),
     Kind("POST messages", 10, (6, 0), lambda place: {"contact": place.contact, "text": "Hello"}),
     Kind("POST contacts", 7, (4, 2), lambda place: {**place.named(), "urns": [place.number()]}),
-    Kind("POST broadcasts", 8, (5, 1), lambda place: {"contacts": [place.contact], "text": "Hello"}),
-    Kind("POST flow_starts", 8, (7, 0), lambda place: {"contacts": [place.contact], "flow": place.flow}),
+    Kind("POST broadcasts", 7, (5, 0), lambda place: {"contacts": [place.contact], "text": "Hello"}),
+    Kind("POST flow_starts", 7, (6, 0), lambda place: {"contacts": [place.contact], "flow": place.flow}),
     Kind("POST message_actions", 2, (3, 0), lambda place: {"messages": place.messages, "action": "archive"}),
 )
 BARE = Kind("GET bare", 1, (1, 0))
