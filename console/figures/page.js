@@ -17,7 +17,7 @@ import { html, useEffect, useState } from "../shared/ui.js";
 
 const TICKETS = /** @type {const} */ (["tickets_opened", "tickets_replied", "first_reply_seconds", "first_reply_p90_seconds", "tickets_closed", "closing_seconds", "closing_p90_seconds", "tickets_open", "open_seconds", "open_p90_seconds"]);
 const SENT = /** @type {const} */ (["messages_out", "delivered", "delivery_rate", "failed", "segments_out", "cost_out"]);
-/** What is told of each. @type {Record<string, readonly Measure[]>} */
+/** What is told of each, in the order of the file. @type {Record<string, readonly Measure[]>} */
 const MEASURES = {
   agent: ["tickets_taken", ...TICKETS, "messages_out"],
   team: TICKETS,
@@ -26,6 +26,9 @@ const MEASURES = {
   channel: ["messages_in", ...SENT],
   day: ["messages_in", ...SENT, "tickets_taken", ...TICKETS],
 };
+/** Where there is more than fits beside each other, what stands in a table of its own. @type {Record<string, [import("../shared/texts.js").Key, (measure: Measure) => boolean][]>} */
+const PARTS = { day: [["inbox.messages", (each) => !isOfTickets(each)], ["tickets.title", (each) => isOfTickets(each)]] };
+const isOfTickets = (/** @type {Measure} */ measure) => measure === "tickets_taken" || TICKETS.some((each) => each === measure);
 const PERIODS = ["7", "30", "90", "365"];
 const OWN = "own";
 const DAY_MS = 86_400_000;
@@ -97,7 +100,8 @@ function Report({ figures }) {
     <div class="list-tools"><label>${t("figures.drawn")} <select onChange=${(/** @type {any} */ event) => setChosen(event.target.value)}>
       ${measures.map((each) => html`<option key=${each} value=${each} selected=${each === measure}>${word("figure", each)}</option>`)}</select></label></div>
     ${figures.by === "day" ? html`<${Days} figures=${figures} measure=${measure} />` : html`<${Bars} figures=${figures} measure=${measure} />`}
-    <${Table} figures=${figures} measures=${measures} />
+    ${PARTS[figures.by]?.map(([title, fits]) => html`<h2 key=${title}>${t(title)}</h2><${Table} figures=${figures} measures=${measures.filter(fits)} title=${t(title)} />`)
+      ?? html`<${Table} figures=${figures} measures=${measures} title=${t("figures.title")} />`}
     ${!figures.is_exact && html`<p class="help">${t("figures.newest", { count: number(100_000) })}</p>`}
     <p class="help">${t("figures.days_are_utc")}</p>
   </div>`;
@@ -141,9 +145,9 @@ function Bars({ figures, measure }) {
   `;
 }
 
-/** @param {{figures: Figures, measures: readonly Measure[]}} props */
-const Table = ({ figures, measures }) => html`
-  <div class="table-box report-table" tabindex="0" role="region" aria-label=${t("figures.title")}>
+/** @param {{figures: Figures, measures: readonly Measure[], title: string}} props */
+const Table = ({ figures, measures, title }) => html`
+  <div class="table-box report-table" tabindex="0" role="region" aria-label=${title}>
     <table class="table">
       <thead><tr><th scope="col">${word("figures_by", figures.by)}</th>${measures.map((each) => html`<th key=${each} scope="col" class="number">${word("figure", each)}</th>`)}</tr></thead>
       <tbody>${figures.rows.map((row) => html`<tr key=${row.key}><th scope="row"><bdi>${nameOf(figures, row)}</bdi></th>

@@ -207,9 +207,12 @@ def test_a_manager_reads_reports_and_saves_them(somebody, clinic):
     page.get_by_role("main").get_by_role("link", name="Reports").click()
     expect(page.get_by_role("tab", name="Agent")).to_have_attribute("aria-selected", "true")
     page.get_by_role("tab", name="Day").click()
-    rows = page.locator(".report-table tbody tr")
+    tables = page.locator(".report-table")
+    rows = tables.first.locator("tbody tr")
     expect(rows).to_have_count(30)
     expect(page.locator(".chart canvas")).to_have_count(1)
+    too_wide = tables.evaluate_all("(tables) => tables.map((each) => each.scrollWidth - each.clientWidth)")
+    assert too_wide == [0, 0]
     page.get_by_label("Period").select_option(label="Other days")
     page.get_by_label("First day").fill((datetime.now(UTC) - timedelta(days=4)).strftime("%Y-%m-%d"))
     expect(rows).to_have_count(5)
