@@ -3,7 +3,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from testbed.quality_page import PAGE
-from tests.thinned import ASKING_DATABASES, ASKING_NO_DATABASE, TAKING_TURNS, find_repeats
+from tests.thinned import ASKING_DATABASES, ASKING_NO_DATABASE, ON_POSTGRESQL, TAKING_TURNS, find_repeats
 
 ROOT = Path(__file__).parents[1]
 
@@ -39,6 +39,12 @@ def test_rules_that_ask_no_database_are_asked_on_one_each_however_few_their_case
     assert {each.partition("-")[0] for one in kept for each in one[:1]} == {"sqlite", "postgresql"}
 
 
+def test_a_story_is_told_where_it_breaks_first():
+    rule = "tests/faults/test_mail_kills.py::test_a_rule"
+
+    assert left_of("a", "b", rule=rule) == ["postgresql-a", "postgresql-b"]
+
+
 def test_all_that_is_named_is_there():
     (section,) = re.findall(r"^## Cases that stand back\n(.*)", PAGE.read_text(), flags=re.MULTILINE | re.DOTALL)
     told = re.findall(r"`(tests/[\w/.]+)`", section)
@@ -49,7 +55,8 @@ def test_all_that_is_named_is_there():
         return (ROOT / path).exists() and (not test or bool(re.search(defined, (ROOT / path).read_text())))
 
     assert told
-    assert [name for name in (*TAKING_TURNS, *ASKING_DATABASES, *ASKING_NO_DATABASE, *told) if not is_there(name)] == []
+    named = (*TAKING_TURNS, *ASKING_DATABASES, *ASKING_NO_DATABASE, *ON_POSTGRESQL, *told)
+    assert [name for name in named if not is_there(name)] == []
 
 
 def test_one_command_takes_every_case():

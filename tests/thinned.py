@@ -161,6 +161,30 @@ ASKING_NO_DATABASE = (
 told: what they ask a database is asked on both by the tests of its list or its table. Also a rule of few cases, or of
 one, is asked on one database; handlers only translate, a worker decides in Python what it asks of persistence, and half
 of the rules of each module are asked on either."""
+ON_POSTGRESQL = (
+    "tests/faults/test_airtime_kills.py",
+    "tests/faults/test_archive_kills.py",
+    "tests/faults/test_broadcast_kills.py",
+    "tests/faults/test_callback_kills.py",
+    "tests/faults/test_campaign_kills.py",
+    "tests/faults/test_deleted_meanwhile.py",
+    "tests/faults/test_flow_kills.py",
+    "tests/faults/test_gateway_kills.py",
+    "tests/faults/test_mail_kills.py",
+    "tests/faults/test_push_kills.py",
+    "tests/faults/test_smpp_kills.py",
+    "tests/worker/mirrors/test_everything_of_contacts.py::test_mirrors_miss_nothing",
+    "tests/worker/mirrors/test_flows.py::test_a_mirror_misses_nothing",
+    "tests/worker/mirrors/test_globals.py::test_a_mirror_misses_nothing",
+    "tests/worker/mirrors/test_messages.py::test_no_change_is_taken_back",
+    "tests/worker/mirrors/test_runs_and_starts.py::test_mirrors_miss_nothing",
+    "tests/worker/mirrors/test_templates_and_resthooks.py::test_a_mirror_misses_nothing",
+    "tests/worker/mirrors/test_tickets.py::test_a_mirror_misses_nothing",
+    "tests/worker/test_senders.py::test_little_and_much",
+)
+"""Stories of killed workers and of writers side by side, each told where it breaks first: there a worker is several
+processes, what a killed one had begun may still be committed, and writers do not wait for one another. Leases, and the
+kills of `tests/faults/test_kills.py`, are tested on both."""
 FEW = 4
 """Fewer cases than these are all asked on both."""
 
@@ -181,11 +205,14 @@ def has_its_turn(number: int, database: str) -> bool:
 
 
 def find_repeats(items: Sequence[pytest.Item]) -> Iterator[pytest.Item]:
-    """The cases of long tables whose turn it is on the other database."""
+    """Those whose turn it is on the other database."""
     tables: defaultdict[str, defaultdict[str, dict[str, pytest.Item]]] = defaultdict(lambda: defaultdict(dict))
     for item in items:
         rule, _, case = item.nodeid.partition("[")
-        if case and (takes_turns(rule, FEW) or is_asked_once(rule)):
+        if rule.startswith(ON_POSTGRESQL):
+            if "sqlite" in case.removesuffix("]").split("-"):
+                yield item
+        elif case and (takes_turns(rule, FEW) or is_asked_once(rule)):
             parts = case.removesuffix("]").split("-")
             (*_, database) = ["", *(part for part in parts if part in DATABASES)]
             tables[rule]["-".join(part for part in parts if part not in DATABASES)][database] = item

@@ -6,7 +6,6 @@ import signal
 import socket
 import sys
 import threading
-from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -103,31 +102,6 @@ def test_a_wake_up_is_answered_without_a_sweep(real_database, fork_worker, envir
             sender.send(1)
             assert receiver.wait_for(count, PATIENCE_SECONDS)
             assert sender.wait_until_done().pending == 0
-
-
-def test_killing_the_worker_again_and_again_loses_no_event(real_database, fork_worker):
-    seen = Counter()
-
-    def respond(request):
-        seen[request.headers["webhook-id"]] += 1
-        threading.Event().wait(0.01)
-        return Reply(500 if seen[request.headers["webhook-id"]] == 1 and len(seen) % 5 == 0 else 200)
-
-    with receiving(respond) as receiver:
-        sender = Sender(real_database, receiver.url)
-        events = sender.send(100)
-        for kills in range(2):
-            process = fork_worker()
-            assert receiver.wait_for(25 * (kills + 1), PATIENCE_SECONDS)
-            process.kill()
-            process.wait()
-            events += sender.send(20)
-            assert sender.ledger().total == len(events)
-        fork_worker()
-        ledger = sender.wait_until_done()
-
-    assert ledger == Ledger(pending=0, delivered=len(events), failed=0)
-    assert set(seen) == set(events)
 
 
 def begin_nothing():
