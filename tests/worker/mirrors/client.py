@@ -18,7 +18,9 @@ Operation = Callable[[int], object]
 OF_OTHERS = ("name", "urn", "first_name", "last_name")
 """What a record shows of another one beside its `uuid` or `email`, by which a mirror joins the two."""
 SHORT_SECONDS = 0.05
-TURNS = 4
+LOOK_SECONDS = 0.02
+"""Between two looks of a mirror: often enough to meet each write, and less work than the writes themselves."""
+TURNS = 2
 WRITERS = 5
 """More would wait for SQLite's one lock longer than a busy machine allows."""
 
@@ -140,7 +142,7 @@ def check_mirrors(api: Api, lists: Sequence[Listed], operations: Sequence[Operat
     are_written, is_done = threading.Event(), threading.Event()
 
     def follow(mirror: Mirror) -> None:
-        while not is_done.is_set():
+        while not is_done.wait(LOOK_SECONDS):
             mirror.follow()
         mirror.follow()
 

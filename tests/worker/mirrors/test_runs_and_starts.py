@@ -205,5 +205,5 @@ def test_each_change_of_starts_moves_modified_on(
 
 def test_mirrors_miss_nothing(api: Api, survey: Survey) -> None:
     check_mirrors(
-        api, [*RUNS, *FLOW_STARTS], [partial(each, survey) for each in (*RUN_CHANGES, *START_CHANGES, *NAMES)], 2
+        api, [*RUNS, *FLOW_STARTS], [partial(each, survey) for each in (*RUN_CHANGES, *START_CHANGES, *NAMES)]
     )
