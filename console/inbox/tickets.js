@@ -26,7 +26,7 @@ export function useTickets(contact, chosen) {
   // Without an answer the next change tells.
   const refresh = useInTurn(() => load().catch(() => {}));
   useEffect(() => void refresh(), [contact, chosen]);
-  useChanges(["ticket"], refresh, (record) => record.contact?.uuid === contact);
+  useChanges(["ticket", "deletion"], refresh, (record) => record.contact?.uuid === contact || all.some(({ uuid }) => "deleted_on" in record && record.uuid === uuid));
   const open = all.find(({ status }) => status === "open");
   const first = open ?? all.find(({ uuid }) => uuid === chosen) ?? all[0];
   const shown = all.filter((ticket) => ticket === first || ticket.uuid === chosen);

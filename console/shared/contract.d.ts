@@ -39,6 +39,7 @@ export type Records = {
   channel_gone: { uuid: string };
   flow_start: Listed<"flow_starts">;
   broadcast: Listed<"broadcasts">;
+  deletion: Listed<"deletions"> & { contact?: undefined };
   /** Somebody read a conversation in this browser, or marked it as unread. */
   mark: { uuid: string; contact?: { uuid: string }; unread: boolean };
 };

@@ -100,6 +100,7 @@ function forget() {
 /** What takes a change into account, which returns false if it does not say enough. @param {import("./contract.js").Change} change @returns {((isAgain: boolean) => unknown) | null} */
 function keeperOf(change) {
   if (change.kind === "ticket") return () => keepTicket(change.record);
+  if (change.kind === "deletion") return () => forgetGone(change.record.uuid ?? "");
   if (change.kind === "participant") return () => keepMention(change.record);
   if (change.kind === "mark") return () => keepMark(change.record.uuid, change.record.unread);
   if (change.kind === "conversation") return () => keepPlace(change.record);
@@ -146,6 +147,14 @@ function keepTicket(ticket) {
   if (status === "open") changed.set(uuid, openOf(ticket));
   else changed.delete(uuid);
   tickets.value = changed;
+}
+
+/** A ticket is gone, or a contact with all that waits of it. @param {string} uuid */
+function forgetGone(uuid) {
+  unread.value = changedSet(unread.value, uuid, false);
+  waiting.value = changedSet(waiting.value, uuid, false);
+  if (mentions.value.has(uuid)) mentions.value = new Map([...mentions.value].filter(([contact]) => contact !== uuid));
+  if (tickets.value.has(uuid)) tickets.value = new Map([...tickets.value].filter(([ticket]) => ticket !== uuid));
 }
 
 /** @param {import("./contract.js").Records["participant"]} participant */

@@ -2,6 +2,7 @@
 
 import { cursorOf, get, Refused } from "./api.js";
 import { explain } from "./explain.js";
+import { onChange } from "./live.js";
 import { signal, useEffect, useRef, useState } from "./ui.js";
 
 /** @import { Filters, Listed, Readable } from "./contract.js" */
@@ -11,6 +12,26 @@ import { signal, useEffect, useRef, useState } from "./ui.js";
  * @typedef {{items: I[], loading: boolean, problem: string, hasMore: boolean, more: () => void, reload: () => void, refresh: () => void,
  *   change: (edit: (items: I[]) => I[]) => void}} List
  */
+
+/** What the stream told to be gone, for good: an answer that was made before may come later. @type {Set<string>} */
+const gone = new Set();
+onChange((change) => void (change.kind === "deletion" && change.record.uuid && gone.add(change.record.uuid)));
+
+/** Whether a record is there still, and the contact whose it is. @param {any} item */
+const isThere = ({ uuid, contact }) => !gone.has(uuid) && !gone.has(contact?.uuid);
+
+/**
+ * Calls back with a function that takes out of a list what the stream tells to be gone; the same list if nothing of it is.
+ * @param {string | null} name what has only a key may be made again, and is known by the `name` of the list
+ * @param {(without: <I>(items: I[]) => I[]) => void} take
+ */
+const useGone = (name, take) =>
+  useEffect(() => onChange((change) => {
+    if (change.kind !== "deletion") return;
+    const { type, key } = change.record;
+    const stays = (/** @type {any} */ item) => isThere(item) && !(key && `${type}s` === name && item.key === key);
+    take((items) => (items.every(stays) ? items : items.filter(stays)));
+  }), [name]);
 
 /**
  * The records of a list that match the filters, with a function that loads the next page.
@@ -28,6 +49,7 @@ export function useList(name, query) {
       );
       return { items: page.results, cursor: cursorOf(page.next) };
     },
+    name,
   );
 }
 
@@ -35,14 +57,23 @@ export function useList(name, query) {
  * The same for pages that are loaded in another way; `key` says which list it is, null waits.
  * @template I
  * @param {string | null} key
- * @param {(cursor: string | null, stop: AbortSignal) => Promise<{items: I[], cursor: string | null}>} load
+ * @param {(cursor: string | null, stop: AbortSignal) => Promise<{items: I[], cursor: string | null}>} ask
+ * @param {string | null} [name] the list of the API
  * @returns {List<I>}
  */
-export function usePages(key, load) {
+export function usePages(key, ask, name = null) {
   const [state, setState] = useState({ key: "", items: /** @type {I[]} */ ([]), cursor: /** @type {string | null} */ (null) });
   const [loading, setLoading] = useState(true);
   const [problem, setProblem] = useState("");
   const present = useRef(new AbortController());
+  const load = async (/** @type {string | null} */ cursor, /** @type {AbortSignal} */ stop) => {
+    const page = await ask(cursor, stop);
+    return { ...page, items: page.items.filter(isThere) };
+  };
+  useGone(name, (without) => setState((old) => {
+    const items = without(old.items);
+    return items === old.items ? old : { ...old, items };
+  }));
 
   const fetchPage = async (/** @type {string | null} */ cursor) => {
     if (key === null) return;
@@ -152,7 +183,8 @@ const NOTHING = [];
  */
 export function useWhole(name, state) {
   const [items, setItems] = useState(/** @type {Listed<N>[] | null} */ (null));
-  const isThere = useRef(false);
+  const isKnown = useRef(false);
+  useGone(name, (without) => setItems((old) => old && without(old)));
   useEffect(() => {
     if (!name) return;
     let isWanted = true;
@@ -162,11 +194,11 @@ export function useWhole(name, state) {
     };
     const known = (/** @type {Listed<N>[]} */ found) => {
       miss("");
-      isThere.current = true;
-      setItems(found);
+      isKnown.current = true;
+      setItems(found.filter(isThere));
     };
     // What is there already is of use until the next change asks again.
-    const lost = (/** @type {unknown} */ error) => isWanted && !isThere.current && !(error instanceof Refused && error.status === 403) && miss(explain(error));
+    const lost = (/** @type {unknown} */ error) => isWanted && !isKnown.current && !(error instanceof Refused && error.status === 403) && miss(explain(error));
     mine.load();
     return () => {
       isWanted = false;

@@ -55,7 +55,7 @@ function TicketList({ place }) {
   const conversations = useConversations(shown.map(({ contact }) => contact.uuid));
   const [opened, refreshOpened] = useTicket(chosen);
   const refresh = () => (list.refresh(), refreshOpened());
-  useChanges(["ticket"], refresh);
+  useChanges(["ticket", "deletion"], refresh, (record) => !("deleted_on" in record) || record.uuid === chosen);
   const selection = useSelection(shown.map(({ uuid }) => uuid), may("act_on_tickets"));
   const lastAt = useRef(0);
   const at = shown.findIndex(({ uuid }) => uuid === chosen);

@@ -11,9 +11,10 @@ from zlib import compress, crc32
 import pytest
 import requests
 from playwright.sync_api import APIResponse, BrowserContext, FilePayload, Route, expect
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from flows.urns import Urn
+from persistence.contacts.deletion import delete_contacts
 from persistence.contacts.urns import ensure_owners
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
@@ -134,8 +135,8 @@ def test_what_is_done_with_several_that_are_chosen_by_mouse_or_keys_is_undone_an
     clinic.sync()
     rows, bulk = page.locator(".conversation", has_text="Zebu "), page.get_by_role("toolbar")
     expect(rows).to_have_count(3)
-    (contact,) = clinic.service.get(CONTACTS, urn="tel:+250788000530")["results"]
-    clinic.service.post(TICKETS, {"contact": contact["uuid"]})
+    (person,) = clinic.service.get(CONTACTS, urn="tel:+250788000530")["results"]
+    clinic.service.post(TICKETS, {"contact": person["uuid"]})
     boxes = page.locator(".drawn-rows li", has_text="Zebu ").locator(".row-box")
     boxes.first.click()
     boxes.last.click(modifiers=["Shift"])
@@ -177,6 +178,11 @@ def test_what_is_done_with_several_that_are_chosen_by_mouse_or_keys_is_undone_an
     expect(page.locator(".notice").last).to_contain_text("The conversations are read.")
     expect(page.locator(".conversation.unread")).to_have_count(0)
     assert clinic.service.get("/api/v2/conversations.json", unread="true")["results"] == []
+    expect(rows).to_have_count(3)
+    with clinic.service.database.writing() as tx:
+        (contact_id,) = tx.execute(select(contact.c.id).where(contact.c.uuid == person["uuid"])).scalars()
+        delete_contacts(tx, clinic.service.workspace.id, [contact_id])
+    expect(rows).to_have_count(2)
 
 
 def test_what_is_chosen_while_a_search_is_typed_stays_chosen(somebody: BrowserContext, clinic: Clinic) -> None:

@@ -8,6 +8,7 @@ from datetime import timedelta
 from playwright.sync_api import BrowserContext, Page, expect
 from sqlalchemy import select, update
 
+from persistence.contacts.deletion import delete_contacts
 from persistence.labels import ensure_label
 from persistence.messages.actions import add_label
 from persistence.tables.contacts import contact, ticket
@@ -46,7 +47,8 @@ def test_the_list_of_tickets_follows_the_last_change_and_several_are_labelled_re
     somebody: BrowserContext, clinic: Clinic
 ) -> None:
     """Undo leaves what was so before, and tells what stayed as it was. What a form offers and cannot be loaded is asked
-    for again."""
+    for again. What was deleted elsewhere goes by itself.
+    """
     numbers = ["+250788000901", "+250788000902"]
     people = [
         open_ticket(clinic, "Opened First", numbers[0], opened_days_ago=400, changed_days_ago=370),
@@ -126,6 +128,12 @@ def test_the_list_of_tickets_follows_the_last_change_and_several_are_labelled_re
     expect(page.locator(".notice.bad")).to_have_text(
         "Not undone. It stays closed: the contact has another open ticket."
     )
+    expect(rows).to_have_count(2)
+    with clinic.service.database.writing() as tx:
+        theirs = select(contact.c.id).where(contact.c.uuid.in_(people))
+        delete_contacts(tx, clinic.service.workspace.id, tx.execute(theirs).scalars().all())
+    expect(rows).to_have_count(0)
+    expect(page.get_by_role("heading", name="Choose a ticket")).to_be_visible()
 
 
 def test_a_first_reply_that_is_late_is_red_and_counted_until_somebody_replies(
