@@ -167,6 +167,7 @@ ON_POSTGRESQL = (
     "tests/faults/test_broadcast_kills.py",
     "tests/faults/test_callback_kills.py",
     "tests/faults/test_campaign_kills.py",
+    "tests/faults/test_data_job_kills.py::test_all_who_match",
     "tests/faults/test_deleted_meanwhile.py",
     "tests/faults/test_flow_kills.py",
     "tests/faults/test_gateway_kills.py",
