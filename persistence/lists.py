@@ -272,7 +272,13 @@ def reversible(column: ColumnElement[Any], record_id: ColumnElement[int]) -> Cal
 
 
 def equals(column: ColumnElement[Any]) -> SimpleRule:
-    return lambda _query, value: column == value
+    return lambda _query, value: _equal(column, value)
+
+
+@lru_cache(maxsize=1000, typed=True)
+def _equal(column: ColumnElement[Any], value: Any) -> Condition:
+    """Kept, as in `_belong`."""
+    return column == value
 
 
 def one_of(column: ColumnElement[Any]) -> SimpleRule:
@@ -326,11 +332,18 @@ def belongs_to(column: ColumnElement[Any], table: Table, *, by: ColumnElement[st
     def rule(query: ListQuery, reference: str) -> Condition:
         if by is None and not is_uuid(reference):
             return never(column)
-        is_named = (table.c.uuid if by is None else by) == reference
-        owner = select(table.c.id).where(table.c.workspace_id == query.workspace.id, is_named)
-        return column == owner.scalar_subquery()
+        return _belong(column, table.c.uuid if by is None else by, query.workspace.id, reference)
 
     return rule
+
+
+@lru_cache(maxsize=1000)
+def _belong(column: ColumnElement[Any], by: Any, workspace_id: int, reference: str) -> Condition:
+    """Kept, because clients that page or poll ask with the same values again and again, and to build the condition and
+    to compare it with known ones takes as long as to read a few records.
+    """
+    rows = by.table.c
+    return column == select(rows.id).where(rows.workspace_id == workspace_id, by == reference).scalar_subquery()
 
 
 def found_first(column: ColumnElement[Any], table: Table) -> SimpleRule:

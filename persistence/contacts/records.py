@@ -93,7 +93,10 @@ def fields_of_contact(*, for_agent: bool = False) -> Document:
 
 def only_deleted(query: ListQuery) -> list[Condition]:
     """Deleted contacts are listed only with the parameter `deleted`, and then alone."""
-    return [contact.c.is_deleted.is_(query.values.get("deleted", False))]
+    return [_ARE_DELETED if query.values.get("deleted") else _ARE_THERE]
+
+
+_ARE_DELETED, _ARE_THERE = contact.c.is_deleted.is_(True), contact.c.is_deleted.is_(False)
 
 
 def _show_fields(stored: Iterable[Any], rows: Iterable[Sequence[str]]) -> list[Shown]:
@@ -147,8 +150,14 @@ CONTACT_RECORDS = {
 
 def _owns(query: ListQuery, text: str) -> Condition:
     urn = read_lookup(query.tx, query.workspace, text)
+    return _own(query.workspace.id, urn.scheme, urn.path)
+
+
+@lru_cache(maxsize=1000)
+def _own(workspace_id: int, scheme: str, path: str) -> Condition:
+    """Kept, because a client that looks up a URN mostly does so again."""
     rows = contact_urn.c
-    mine = (rows.workspace_id == query.workspace.id) & (rows.scheme == urn.scheme) & (rows.path == urn.path)
+    mine = (rows.workspace_id == workspace_id) & (rows.scheme == scheme) & (rows.path == path)
     return contact.c.id == select(rows.contact_id).where(mine).scalar_subquery()
 
 
