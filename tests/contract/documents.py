@@ -1,6 +1,6 @@
 """The bundled documents under test, and functions that traverse them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -86,7 +86,9 @@ def kinds_of(operation: Operation) -> set[tuple[Any, ...]]:
     return {(operation.method, *kind) for kind in (*kinds, *bodies, ())}
 
 
-def with_each_kind(operations: list[Operation]) -> list[Operation]:
+def with_each_kind(
+    operations: list[Operation], kinds_of: Callable[[Operation], set[tuple[Any, ...]]] = kinds_of
+) -> list[Operation]:
     """Those that have a kind of parameter or body which no other one of them has."""
     seen: set[tuple[Any, ...]] = set()
     chosen = []
