@@ -9,6 +9,7 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -77,10 +78,11 @@ class Side:
         workspace = service.new_workspace()
         self.api = service.api(workspace)
         # Otherwise the use of a token would be noted beside the requests, at any moment.
-        mine = token.c.workspace_id == workspace.id
-        self.api.database.write(lambda tx: tx.execute(update(token).where(mine).values(last_used_on=tx.now)))
+        mine, to_come = token.c.workspace_id == workspace.id, timedelta(days=1)
+        self.api.database.write(lambda tx: tx.execute(update(token).where(mine).values(last_used_on=tx.now + to_come)))
         self.filled: Filled = fill_workspace(service.database, workspace)
         tables = [] if only_reads else present_tables(service.database)
+        self._read, self._rows, self._first = -1, Rows(), Rows()
         self._readings = {
             table.name: reading(table, service.database.engine.dialect, workspace.id)
             for table in tables
@@ -90,15 +92,27 @@ class Side:
     def ask(self, case: Case, reference: str | int) -> Answer:
         return said(send(self.api, case.operation, case.request(self.filled, reference)))
 
+    @functools.cached_property
+    def _reader(self) -> sqlite3.Connection:
+        """Over which nobody writes, so that it sees whether others have written."""
+        return sqlite3.connect(str(self.api.database.engine.url.database))
+
     def rows(self) -> Rows:
-        """All rows of this workspace that requests may change, as the driver gives them: they are read very often."""
-        with self.api.database.reading() as tx:
-            cursor = tx.connection.connection.cursor()
-            found: Rows = {}
-            for name, (statement, values) in self._readings.items():
-                cursor.execute(statement, values)
-                found[name] = cursor.fetchall()
-            return found
+        """All rows of this workspace that requests may change, in a file of SQLite; not read again before a write."""
+        if self._read != (version := self._version()):
+            readings = self._readings.items()
+            self._rows = {name: self._reader.execute(*asked).fetchall() for name, asked in readings}
+            self._read = version
+        return self._rows
+
+    def begin_again(self) -> None:
+        """The file is as it was at the beginning."""
+        self._first = self._first or self.rows()
+        self._rows, self._read = self._first, self._version()
+
+    def _version(self) -> int:
+        (version,) = self._reader.execute("PRAGMA data_version").fetchone()
+        return int(version)
 
 
 def reading(table: Table, dialect: Dialect, workspace_id: int) -> tuple[str, Any]:
@@ -176,6 +190,8 @@ class Sides:
                 file.backup(self.kept)
             else:
                 self.kept.backup(file)
+        for side in self.writers:
+            side.begin_again()
         return self.writers
 
 

@@ -4,6 +4,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +55,8 @@ class Clients:
         self._kept.clear(keeps_people=scenario.changes_people)
         api = self._first.api(self._first.new_workspace())
         # Otherwise the use of the token would be noted beside the writes that are to meet.
-        mine = token.c.workspace_id == api.workspace.id
-        api.database.write(lambda tx: tx.execute(update(token).where(mine).values(last_used_on=tx.now)))
+        mine, to_come = token.c.workspace_id == api.workspace.id, timedelta(days=1)
+        api.database.write(lambda tx: tx.execute(update(token).where(mine).values(last_used_on=tx.now + to_come)))
         self._mine, self._theirs = DirectApi(self._first, api), DirectApi(self._second, api)
         self._names = scenario.begin(self._mine)
         self._kept.keep()
