@@ -14,6 +14,8 @@ from tests.console.pages import PATIENCE_MS, RESTS_AT, WIDE
 AS_PATIENT = f"""const timeout = AbortSignal.timeout.bind(AbortSignal);
 AbortSignal.timeout = (ms) => timeout(Math.max(ms, {PATIENCE_MS}));"""
 """Pages give up what tests hold back, or a busy machine does late, no sooner than the tests themselves."""
+BRIEF = "--js-flags=--min-semi-space-size=64 --max-semi-space-size=64 --no-opt --no-maglev"
+"""Pages are left before it pays to compile what they run."""
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +31,10 @@ def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         environment = {name: value for name, value in chromium.environment.items()} or None
         started = playwright.chromium.launch(
-            executable_path=chromium.executable, args=list(chromium.arguments), env=environment, timeout=PATIENCE_MS
+            executable_path=chromium.executable,
+            args=[*chromium.arguments, BRIEF],
+            env=environment,
+            timeout=PATIENCE_MS,
         )
         yield started
         started.close()

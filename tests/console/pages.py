@@ -66,6 +66,9 @@ WALKED = """() => {
     return [...[...left].map((each) => "not reached: " + told(each)),
             ...[...ringless].map((each) => "no ring: " + told(each))];
 }"""
+FOCUS_EACH = """() => {
+    for (const each of [...window.walk.left]) each.focus({preventScroll: true});
+}"""
 AT_ONCE = 12
 LEAVE_OUT = """() => {
     const isLike = (one, other) => one?.tagName === other.tagName && one.className === other.className;
@@ -88,7 +91,7 @@ CHANGING = ["aria-hidden-focus", "button-name", "label", "link-name", "scrollabl
 """What axe may find on a screen of another width: what is shown only there, and what scrolls only there."""
 CHECK = """async (rules) => {
     const some = rules && {runOnly: {type: "rule", values: rules}};
-    const found = await axe.run(document, {resultTypes: ["violations"], ...some});
+    const found = await axe.run(document, {resultTypes: ["violations"], preload: false, iframes: false, ...some});
     return found.violations.filter(({impact}) => ["serious", "critical"].includes(impact)).map(
         ({id, nodes}) => id + ": " + nodes.slice(0, 3).map(({html, any}) =>
             html.slice(0, 160) + " " + (any[0]?.message ?? "")).join(" | "));
@@ -193,11 +196,18 @@ def refused(page: Page, path: str) -> int:
 
 
 def findings(
-    page: Page, where: str, *, walks: bool = True, is_whole: bool = EVERY_CASE, is_again: bool = False
+    page: Page,
+    where: str,
+    *,
+    walks: bool = True,
+    presses: bool = EVERY_CASE,
+    is_whole: bool = EVERY_CASE,
+    is_again: bool = False,
 ) -> list[str]:
     """Serious findings of axe, whether the page is wider than the screen or could scroll away, and, if it `walks`, what
-    a keyboard does not reach: on the `whole` screen, or without the navigation, which is the same on each page. When
-    a page is looked at again on a screen of another width, only what depends on that.
+    a keyboard does not reach: on the `whole` screen, or without the navigation, which is the same on each page. Each
+    control takes the focus, or the key is pressed for each, as on each page once. When a page is looked at again on
+    a screen of another width, only what depends on that.
     """
     is_partly = is_again and not EVERY_CASE
     if not page.evaluate("'axe' in window"):
@@ -208,17 +218,20 @@ def findings(
     size: Any = page.viewport_size
     width = page.evaluate("document.documentElement.scrollWidth")
     found += [f"{where}: {width} wide"] if width > size["width"] else []
-    walked = walk_by_keyboard(page, is_whole) if walks and not is_partly else []
+    walked = walk_by_keyboard(page, is_whole, presses=presses) if walks and not is_partly else []
     page.evaluate(TAKE_BACK)
     return found + [f"{where}: {each}" for each in (*page.evaluate(LOOSE), *walked)]
 
 
-def walk_by_keyboard(page: Page, is_whole: bool = True) -> list[str]:
-    """Tabs through the page, or through the dialog that is open: the controls that are not reached, or show no ring
-    when they are. The focus is where it was before.
+def walk_by_keyboard(page: Page, is_whole: bool = True, *, presses: bool = True) -> list[str]:
+    """Tabs through the page, or through the dialog that is open, or gives its controls the focus after one press: those
+    that are not reached, or show no ring when they are. The focus is where it was before.
     """
     most = page.evaluate(WALK, is_whole) + AT_ONCE
-    for pressed in range(2 * most):
+    if not presses:
+        page.keyboard.press("Tab")
+        page.evaluate(FOCUS_EACH)
+    for pressed in range(2 * most if presses else 0):
         if pressed % AT_ONCE == 0 and page.evaluate(LEFT) == 0:
             break
         page.keyboard.press("Tab")
