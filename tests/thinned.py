@@ -45,7 +45,6 @@ ASKING_DATABASES = (
     "tests/handlers/asgi/test_gateway.py::test_while_the_database_is_busy",
     "tests/handlers/pairs/",
     "tests/handlers/relay/test_busy_sync.py",
-    "tests/handlers/relay/test_lost_replies.py",
     "tests/handlers/relay/test_replacing.py::TestAtOnce",
     "tests/handlers/test_held_syncs.py::test_a_killed",
     "tests/handlers/test_held_syncs.py::test_a_worker_that_is_killed",
