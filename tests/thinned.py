@@ -161,6 +161,7 @@ told: what they ask a database is asked on both by the tests of its list or its 
 one, is asked on one database; handlers only translate, a worker decides in Python what it asks of persistence, and half
 of the rules of each module are asked on either."""
 ON_POSTGRESQL = (
+    "tests/acceptance/test_conversations.py",
     "tests/faults/test_airtime_kills.py",
     "tests/faults/test_archive_kills.py",
     "tests/faults/test_broadcast_kills.py",

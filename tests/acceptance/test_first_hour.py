@@ -2,14 +2,15 @@
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 import requests
 
-from testbed.running import forked_service, wait_until
-from tests.console_script import call_forked, make_environment, started
+from testbed.running import RunningService, forked_service
+from tests.console_script import call_forked
 from tests.documentation import ROOT, read_blocks
 
 EMAIL, PASSWORD = "you@example.org", "the river is wide in march"
@@ -17,18 +18,18 @@ PRINTED = "http://127.0.0.1:8080"
 OUR_NAMES = {"workspace create": ("UUID", "uuid"), "phone register": ("CODE", "claim_code")}
 
 
-def walk(page: str, folder: Path, url: str, environment: Mapping[str, str]) -> dict[str, Any]:
-    """Types the lines of a page that begin with `$`, against the service there; returns what each said last."""
+def walk(page: str, service: RunningService) -> dict[str, Any]:
+    """Types the lines of a page that begin with `$`; returns what each said last."""
     blocks = [block for block in read_blocks(ROOT / "docs" / page) if block.kind == "console"]
     lines = [line.removeprefix("$ ") for block in blocks for line in block.text.splitlines()]
     names: dict[str, str] = {}
     said: dict[str, Any] = {}
     for line in lines:
-        program, *words = [names.get(word, word.replace(PRINTED, url)) for word in shlex.split(line)]
+        program, *words = [names.get(word, word.replace(PRINTED, service.url)) for word in shlex.split(line)]
         if program == "curl":
-            (folder / words[1]).write_bytes(requests.get(words[2], timeout=60).content)
+            (service.folder / words[1]).write_bytes(requests.get(words[2], timeout=60).content)
             continue
-        done = call_forked(*words, folder=folder, environment=environment, typed=PASSWORD + "\n")
+        done = call_forked(*words, folder=service.folder, environment=service.environment, typed=PASSWORD + "\n")
         assert (done.returncode, done.stderr) == (0, ""), line
         action = " ".join(word for word in words if word.isalpha())
         said[action] = json.loads(done.stdout)
@@ -42,14 +43,17 @@ def listed(said: Any) -> list[Any]:
     return said if isinstance(said, list) else next(each for each in said.values() if isinstance(each, list))
 
 
-def test_the_first_hour_works_as_printed(tmp_path: Path) -> None:
-    environment, answer = make_environment(), {"email": EMAIL, "password": PASSWORD}
-    with started("serve", "--port", "0", folder=tmp_path, environment=environment) as running:
-        url = running.wait_for(r"listens on (http://\S+)").group(1)
-        wait_until(lambda: requests.get(f"{url}/health/ready", timeout=60).ok, "the service to be ready")
-        said = walk("first-hour.md", tmp_path, url, environment)
-        assert requests.post(f"{url}/api/v2/sessions.json", json=answer, timeout=60).status_code == 201
-        assert running.stop() == 0
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[RunningService]:
+    """As `relayboard serve` runs it, which tests/acceptance/test_documentation.py types as the README prints it."""
+    with forked_service(f"sqlite:///{tmp_path / 'relayboard.db'}", tmp_path) as running:
+        yield running
+
+
+def test_the_first_hour_works_as_printed(service: RunningService) -> None:
+    said = walk("first-hour.md", service)
+    answer = {"email": EMAIL, "password": PASSWORD}
+    assert requests.post(f"{service.url}/api/v2/sessions.json", json=answer, timeout=60).status_code == 201
 
     assert sorted((each["text"], each["status"]) for each in listed(said["message list"])) == [
         ("Is the clinic open?", "handled"),
@@ -57,9 +61,8 @@ def test_the_first_hour_works_as_printed(tmp_path: Path) -> None:
     ]
 
 
-def test_the_simulated_phone_does_what_its_page_says(tmp_path: Path) -> None:
-    with forked_service(f"sqlite:///{tmp_path / 'relayboard.db'}", tmp_path) as service:
-        said = walk("phones.md", tmp_path, service.url, service.environment)
+def test_the_simulated_phone_does_what_its_page_says(service: RunningService) -> None:
+    said = walk("phones.md", service)
 
     assert [each["text"] for each in listed(said["message list"])] == ["Is the clinic open?"]
     assert [each["kind"] for each in listed(said["channel alarms"])] == ["battery"]
