@@ -246,16 +246,23 @@ def mark_read(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) ->
     tx.execute(conversation.update().where(mine).values(**_as_read(workspace_id), modified_on=told))
 
 
-def mark_unread(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+def mark_unread(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], count: int | None = None) -> None:
     """The newest message of the inbox in each of these conversations is unread again. Those that have none among their
-    last messages, or something unread, stay as they are.
+    last messages, or something unread, stay as they are. With a `count`, so many of the newest that were read are,
+    besides what is unread.
     """
     final_time(tx, workspace_id)
     rows = conversation.c
-    newest = _newest_of_inbox(workspace_id)
-    values: dict[str, Any] = {"read_id": newest - 1, "unread_count": 1, "is_unread": True}
-    theirs = rows.contact_id.in_(contact_ids) & ~rows.is_unread & newest.is_not(None)
-    _mark(tx, workspace_id, theirs, values)
+    theirs: ColumnElement[bool] = rows.contact_id.in_(contact_ids)
+    number: ColumnElement[int] = literal(1)
+    first = _newest_of_inbox(workspace_id)
+    if count is None:
+        theirs &= ~rows.is_unread
+    else:
+        first, again = _read_last(workspace_id, count)
+        number = case((rows.unread_count + again > COUNTED, COUNTED), else_=rows.unread_count + again)
+    values: dict[str, Any] = {"read_id": first - 1, "unread_count": number, "is_unread": True}
+    _mark(tx, workspace_id, theirs & first.is_not(None), values)
 
 
 def tell_of_note(tx: Transaction, workspace_id: int, contact_id: int) -> None:
@@ -330,6 +337,17 @@ def _newest_of_inbox(workspace_id: int) -> ColumnElement[Any]:
     """The newest message of the inbox among the last ones of a conversation."""
     last = _last_messages(workspace_id, conversation.c.contact_id)
     return select(func.max(last.c.id)).where(last.c.folder == INBOX).correlate_except(last).scalar_subquery()
+
+
+def _read_last(workspace_id: int, count: int) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+    """Of so many of the newest messages of the inbox that were read, among the last ones of a conversation: the first,
+    and how many there are.
+    """
+    last, rows = _last_messages(workspace_id, conversation.c.contact_id), conversation.c
+    newest = select(last.c.id).where(last.c.folder == INBOX, last.c.id <= rows.read_id).order_by(last.c.id.desc())
+    read = newest.limit(count).correlate_except(last).subquery("read")
+    first, number = (select(each).select_from(read) for each in (func.min(read.c.id), func.count()))
+    return first.correlate_except(read).scalar_subquery(), number.correlate_except(read).scalar_subquery()
 
 
 def count_unread(

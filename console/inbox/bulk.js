@@ -52,6 +52,13 @@ const mark = (unread) => async (some, key) => {
   // The service leaves what has nothing in the inbox, and tells of those that are unread now.
   if (!unread) for (const { contact } of some) tell({ kind: "mark", record: { uuid: contact, unread } });
 };
+/** Takes back that they were read: as many are unread as there were, and what came since. @type {(some: Several[], key: string) => Promise<void>} */
+const unreadAgain = async (some, key) => {
+  for (const [count, theirs] of groupsOf(some, ({ unread }) => String(unread))) {
+    const body = { contacts: theirs.map(({ contact }) => contact), action: /** @type {const} */ ("unread"), unread_count: Number(count) };
+    if (count !== "0") await post("conversations", body, undefined, `${key}-unread-${count}`);
+  }
+};
 /** @param {"snooze" | "unsnooze"} action @param {string} [until] @returns {Deed["work"]} */
 const snooze = (action, until) => async (some, key) => {
   await post("conversations", { contacts: some.map(({ contact }) => contact), action, until }, undefined, key);
@@ -63,9 +70,9 @@ const snoozing = (until) => ({
   done: t("snooze.done", { time: shortTime(until) }),
   isOfConversations: true,
   work: snooze("snooze", until),
-  undo: async (some) => {
+  undo: async (some, key) => {
     await snooze("unsnooze")(some);
-    await mark(true)(some.filter(({ unread }) => unread > 0));
+    await unreadAgain(some, key);
   },
 });
 /** @param {Several[]} some @param {(each: Several) => string} by */
@@ -231,9 +238,13 @@ export default function Bulk({ selection, picked, filters, several, hasMore, isT
     may("act_on_contacts") && isArchived && { title: t("inbox.move_back"), icon: "inbox", done: t("inbox.moved_back"), isOfConversations: true, ...moving("restore_messages") },
   ];
   /** @type {Deed} */
-  const read = { title: t("bulk.read"), icon: "check", done: t("bulk.are_read"), isOfConversations: true, work: mark(false), undo: (some) => mark(true)(some.filter(({ unread }) => unread > 0)) };
+  const read = { title: t("bulk.read"), icon: "check", done: t("bulk.are_read"), isOfConversations: true, work: mark(false), undo: unreadAgain };
   /** @type {Deed} */
-  const unread = { title: t("inbox.mark_unread"), icon: "inbox", done: t("bulk.are_unread"), isOfConversations: true, work: mark(true), undo: (some) => mark(false)(some.filter((each) => each.unread === 0)) };
+  const unread = { title: t("inbox.mark_unread"), icon: "inbox", done: t("bulk.are_unread"), isOfConversations: true, work: mark(true), undo: async (some) => {
+    const marked = await withConversations(some.filter((each) => each.unread === 0));
+    // Whoever wrote meanwhile waits.
+    await mark(false)(marked.filter((each) => each.unread === 1));
+  } };
   const me = account.value?.user.email;
   const people = [...users.filter(({ email }) => email === me), ...users.filter(({ email }) => email !== me)];
   const assign = may("act_on_tickets") && !isClosed && [

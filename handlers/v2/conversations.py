@@ -7,19 +7,23 @@ from persistence.contacts.owners import find_contacts
 from persistence.conversations import CONVERSATIONS, mark_read, mark_unread, snooze, unsnooze
 from persistence.errors import InvalidInput
 
-SNOOZE = "snooze"
-MARKS = {"read": mark_read, "unread": mark_unread, "unsnooze": unsnooze}
+SNOOZE, UNREAD = "snooze", "unread"
+MARKS = {"read": mark_read, UNREAD: mark_unread, "unsnooze": unsnooze}
 
 list_conversations = ListAnswer(CONVERSATIONS)
 
 
 def act_on_conversations(request: Request) -> Answer:
     tx, workspace_id = request.tx, request.workspace.id
-    action, until = request.body["action"], request.body.get("until")
+    action, until, count = request.body["action"], request.body.get("until"), request.body.get("unread_count")
     if (action == SNOOZE) != (until is not None):
         raise InvalidInput.on("until", 'The action "snooze" needs a time, the others take none.')
+    if count is not None and action != UNREAD:
+        raise InvalidInput.on("unread_count", 'Only the action "unread" takes a number.')
     contact_ids = find_contacts(tx, request.workspace, request.body["contacts"])
-    if until is None:
+    if count is not None:
+        mark_unread(tx, workspace_id, contact_ids, count)
+    elif until is None:
         MARKS[action](tx, workspace_id, contact_ids)
     else:
         moment = parse_moment(until)

@@ -38,9 +38,9 @@ def choose(page: Page) -> None:
     assert (page.get_by_role("toolbar").bounding_box() or {"height": 0})["height"] < 50
 
 
-def archived(clinic: Clinic, people: list[str]) -> list[bool]:
+def archived(clinic: Clinic, people: list[str]) -> set[bool]:
     found = clinic.service.get("/api/v2/messages.json", contacts=",".join(people), folder="incoming")["results"]
-    return [each["archived"] for each in found]
+    return {each["archived"] for each in found}
 
 
 def test_the_list_of_tickets_follows_the_last_change_and_several_are_labelled_read_snoozed_archived_and_closed(
@@ -54,7 +54,7 @@ def test_the_list_of_tickets_follows_the_last_change_and_several_are_labelled_re
         open_ticket(clinic, "Opened First", numbers[0], opened_days_ago=400, changed_days_ago=370),
         open_ticket(clinic, "Opened Later", numbers[1], opened_days_ago=380, changed_days_ago=375),
     ]
-    for number in numbers:
+    for number in (*numbers, numbers[1]):
         clinic.phone.receive_sms(number, "Gecko?")
     clinic.sync()
     clinic.service.post("/api/v2/messages.json", {"contact": people[1], "text": "No gecko here"})
@@ -93,18 +93,18 @@ def test_the_list_of_tickets_follows_the_last_change_and_several_are_labelled_re
     expect(labelled).to_have_count(1)
 
     counts = rows.locator(".count")
-    expect(counts).to_have_count(2)
+    expect(counts).to_contain_text(["1", "2"])
     choose(page)
     pick(page, "More actions", "Mark as read")
     expect(counts).to_have_count(0)
     undo(page, "The conversations are read.")
-    expect(counts).to_have_count(2)
+    expect(counts).to_contain_text(["1", "2"])
     choose(page)
     bulk.get_by_role("button", name="Archive").dblclick()
     expect(page.locator(".notice").last).to_contain_text("The messages are archived.")
-    assert archived(clinic, people) == [True, True]
+    assert archived(clinic, people) == {True}
     undo(page, "The messages are archived.")
-    wait_until(lambda: page.title() and archived(clinic, people) == [False, False], "the messages to be restored")
+    wait_until(lambda: page.title() and archived(clinic, people) == {False}, "the messages to be restored")
 
     choose(page)
     bulk.get_by_role("button", name="Snooze").click()

@@ -168,6 +168,7 @@ FIELDS: Mapping[str, Forms] = {
     ),
     "contact_doubles.kind": NOTHING,
     **dict.fromkeys(("contact_renumberings.old", "contact_renumberings.new", "contact_renumberings.apply"), NOTHING),
+    "conversations.unread_count": NOTHING,
     "saved_reply": (by_uuid("saved_reply"),),
     "closes_ticket": NOTHING,
     "assignee": (BY_EMAIL,),

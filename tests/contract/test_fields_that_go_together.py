@@ -81,6 +81,7 @@ BROKEN: list[tuple[str, str, dict[str, Any], str]] = [
         {"contacts": [CONTACT], "action": "read", "until": "2099-03-04T09:30:00Z"},
         "the others take none",
     ),
+    ("v2", "conversations", {"contacts": [CONTACT], "action": "read", "unread_count": 2}, "takes a number"),
     ("v2", "participants", {"state": "here"}, "Name either a contact or a flow."),
     ("v2", "participants", {"state": "here", "contact": CONTACT, "flow": FLOW}, "Name either a contact or a flow."),
     ("v2", "fields", {"type": "text"}, "A value is required."),

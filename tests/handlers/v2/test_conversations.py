@@ -95,11 +95,12 @@ def test_a_conversation_that_was_read_is_no_longer_among_the_unread(inbox: Inbox
 
 
 def test_a_conversation_is_marked_as_unread_by_its_newest_message_and_counted_on_from_there(inbox: Inbox) -> None:
+    """Or by so many that were read last, besides what came since."""
     inbox.hear("Flora")
     inbox.api.post(ACTIONS, {"messages": inbox.ids["Flora"], "action": "archive"})
 
-    def mark(name: str, action: str) -> int:
-        return inbox.api.post(PATH, {"contacts": [inbox.people[name]], "action": action}).status_code
+    def mark(name: str, action: str, **number: int) -> int:
+        return inbox.api.post(PATH, {"contacts": [inbox.people[name]], "action": action, **number}).status_code
 
     def unread() -> dict[str, int]:
         return {each["contact"]["name"]: each["unread_count"] for each in inbox.api.results(PATH)}
@@ -111,6 +112,11 @@ def test_a_conversation_is_marked_as_unread_by_its_newest_message_and_counted_on
     assert unread()["Amina"] == 2
     assert (mark("Amina", "unread"), unread()["Amina"]) == (204, 2)
     assert set(marked) == {204}
+    assert mark("Amina", "read") == 204
+    inbox.hear("Amina")
+    inbox.hear("Bosco")
+    taken_back = [mark(name, "unread", unread_count=2) for name in inbox.people]
+    assert (unread(), set(taken_back)) == ({"Amina": 3, "Bosco": 2, "Claire": 1, "Flora": 0}, {204})
 
 
 def test_a_snoozed_conversation_is_put_away_for_all_until_its_time_and_then_unread_and_to_answer(
