@@ -7,7 +7,7 @@ import pytest
 from bench.mirrors import PAUSES, Mirror, compare, run
 from testbed.running import forked_service
 
-SECONDS = 8.0
+SECONDS = 5.0
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)  # tests/worker/mirrors meets both

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from flows.definition import DefinitionError, load, localize
 from tests.flows.definition.specimens import EARLY_FLOW, LEGACY_FLOW
+from tests.thinned import EVERY_CASE
 
 FLOW, NODE, OTHER = (f"{n}1111111-1111-4111-8111-111111111111" for n in "123")
 ACTION, EXIT, CATEGORY, CASE = (f"{n}2222222-2222-4222-8222-222222222222" for n in "4567")
@@ -161,11 +162,15 @@ def places(part: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
             yield from places(inner, (*path, key))
 
 
+WRONG = (None, 7, "no", "long" * 5000, [7], {"a": 1}, True)
+"""Each place gets two of them in turn, and with RELAYBOARD_EVERY_CASE=1 all."""
+
+
 @pytest.mark.parametrize("definition", [EARLY_FLOW, LEGACY_FLOW], ids=["13.0", "legacy"])
 def test_every_refusal_names_the_place_what_stands_there_and_what_is_needed(definition: dict[str, Any]) -> None:
     silent = set()
-    for path in places(definition):
-        for value in (None, 7, "no", "long" * 5000, [7], {"a": 1}, True):
+    for turn, path in enumerate(places(definition)):
+        for value in WRONG if EVERY_CASE else (WRONG[turn % 7], WRONG[(turn + 3) % 7]):
             changed = copy.deepcopy(definition)
             part: Any = changed
             for key in path[:-1]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from copy import deepcopy
+from itertools import count
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from flows.engine import AssetsError, ResumeError, TriggerError
 from tests.flows.hypothesis.effort import tried, within_seconds
 from tests.flows.hypothesis.hostile_values import JSON, TEMPLATES, damaged
 from tests.flows.hypothesis.workspace import CHANNEL, CONTACT_JSON, FLOW, Answers, make_assets, make_flow, refer
+from tests.thinned import EVERY_CASE
 
 CLOCK = SystemClock()
 ENVIRONMENT = Environment(allowed_languages=("eng", "spa"), default_country="US", timezone="America/New_York")
@@ -97,12 +99,16 @@ def test_any_definition_that_loads_can_be_played(generation: int, data: st.DataO
 
 
 def lessened(flow: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The flow without one property of one action, or with null or an empty text instead of it."""
+    """The flow without one property of one action, or with null or an empty text instead of it: one of these in turn
+    for each property, and with RELAYBOARD_EVERY_CASE=1 all for each.
+    """
+    turn = count()
     for number, node in enumerate(flow["nodes"]):
         for place, action in enumerate(node.get("actions", ())):
             for name in action.keys() - {"type", "uuid"}:
                 rest = {key: value for key, value in action.items() if key != name}
-                for less in (rest, {**rest, name: None}, {**rest, name: ""}):
+                lesser = [rest, {**rest, name: None}, {**rest, name: ""}]
+                for less in lesser if EVERY_CASE else [lesser[next(turn) % 3]]:
                     made = deepcopy(flow)
                     made["nodes"][number]["actions"][place] = less
                     yield made
