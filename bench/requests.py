@@ -202,6 +202,12 @@ def remove_names(databases: Iterable[Database]) -> None:
                 tx.execute(delete(table).where(table.c.name.startswith(PREFIX)))
 
 
+def tidy(database: Database) -> None:
+    """What earlier runs have left takes the time of none."""
+    with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(text("VACUUM ANALYZE"))
+
+
 @contextmanager
 def older_copy(server: str, url: str, folder: Path) -> Iterator[Database]:
     """A copy of a database for the time of the block, in the schema of the version in another folder. Nobody may be
@@ -214,8 +220,7 @@ def older_copy(server: str, url: str, folder: Path) -> Iterator[Database]:
         connection.execute(text(f"CREATE DATABASE {name} TEMPLATE {make_url(url).database}"))
         database = Database(make_url(url).set(database=name).render_as_string(hide_password=False), keys=KEYS)
         move_to(database.engine, revision)
-        with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as copied:
-            copied.execute(text("VACUUM ANALYZE"))
+        tidy(database)
         yield database
         database.close()
         connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
@@ -319,6 +324,7 @@ def run(options: argparse.Namespace, say: Callable[[str], object]) -> dict[str, 
         database = Database(url, keys=KEYS)
         stack.callback(database.close)
         upgrade(database.engine)
+        tidy(database)
         with database.reading() as tx:
             owner = tx.execute(select(*WORKSPACE_COLUMNS).where(workspace.c.name == NAME)).one()
         token = make_token(database, workspace_from_row(owner), "administrator")
