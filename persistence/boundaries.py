@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import String, cast, delete, func, insert, select, update
+from sqlalchemy import String, cast, delete, func, insert, select
 
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing
@@ -20,6 +20,7 @@ from persistence.pages import Order
 from persistence.records import WORKSPACE, Record, Related, optional
 from persistence.sql.columns import split
 from persistence.sql.names import check_name, name_key
+from persistence.statements import update
 from persistence.tables.service import BOUNDARY_NAME_LENGTH, boundary, boundary_alias
 from persistence.tables.service import BOUNDARY_NAME_LENGTH as NAME_LENGTH
 from persistence.workspaces.records import Workspace

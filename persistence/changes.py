@@ -23,7 +23,6 @@ from sqlalchemy import (
     or_,
     select,
     type_coerce,
-    update,
 )
 
 from persistence.database import Transaction
@@ -43,7 +42,7 @@ from persistence.stamps import (
     stamped,
     tell,
 )
-from persistence.statements import RowsOf, Statement, among, param, select_rows, statement
+from persistence.statements import RowsOf, Statement, among, param, select_rows, statement, update
 from persistence.tables.contacts import contact
 from persistence.tables.messages import (
     ARCHIVED,

@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import update
-
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.lists import ListSpec, equals, within
 from persistence.pages import Order
 from persistence.records import Record
 from persistence.sql.names import free_name, require_id
+from persistence.statements import update
 from persistence.tables.service import classifier
 from persistence.workspaces.records import hold_workspace
 

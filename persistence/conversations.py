@@ -21,7 +21,6 @@ from sqlalchemy import (
     null,
     select,
     true,
-    update,
 )
 
 from persistence.database import Transaction, upsert
@@ -35,7 +34,7 @@ from persistence.runs.records import first_urn
 from persistence.sql.columns import UtcDateTime
 from persistence.sql.due_work import beside_index, list_due_workspaces
 from persistence.stamps import INBOX, Unread, final_time
-from persistence.statements import among, statement
+from persistence.statements import among, statement, update
 from persistence.tables.accounts import user, user_ref
 from persistence.tables.changes import conversation
 from persistence.tables.contacts import OPEN, TOPIC_REF, contact, contact_urn, ticket, topic
@@ -243,7 +242,7 @@ def mark_read(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) ->
     rows = conversation.c
     mine = (rows.workspace_id == workspace_id) & rows.contact_id.in_(contact_ids)
     told = case((rows.is_unread, literal(moment, UtcDateTime)), else_=rows.modified_on)
-    tx.execute(conversation.update().where(mine).values(**_as_read(workspace_id), modified_on=told))
+    tx.execute(update(conversation).where(mine).values(**_as_read(workspace_id), modified_on=told))
 
 
 def mark_unread(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], count: int | None = None) -> None:

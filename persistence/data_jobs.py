@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from functools import cache, partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Table, delete, literal, select, update
+from sqlalchemy import ColumnElement, Row, Table, delete, literal, select
 
 from persistence.contact_imports.reading import BadFile, ReaderDied
 from persistence.database import Database, Transaction
@@ -22,6 +22,7 @@ from persistence.leases import GIVEN_UP, MOST_ATTEMPTS, Leases, is_free
 from persistence.media.store import MediaStore
 from persistence.sql.due_work import list_workspaces
 from persistence.stamps import EXPORT_DONE, IMPORT_DONE, tell
+from persistence.statements import update
 from persistence.tables.data_jobs import (
     COMPLETED,
     FAILED,

@@ -3,19 +3,7 @@
 from collections.abc import Sequence
 
 import regex
-from sqlalchemy import (
-    ColumnElement,
-    Executable,
-    Row,
-    String,
-    case,
-    delete,
-    func,
-    literal_column,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Executable, Row, String, case, delete, func, literal_column, or_, select
 
 from flows.typed import clean
 from persistence.database import Transaction
@@ -35,7 +23,7 @@ from persistence.sql.names import (
     name_key,
 )
 from persistence.stamps import touch
-from persistence.statements import among, statement
+from persistence.statements import among, statement, update
 from persistence.tables.contacts import FIELD_KEY, FIELD_KEY_LENGTH, FIELD_NAME_LENGTH, contact, field
 from persistence.usages import CAMPAIGN, FLOW, GROUP, list_usages, tell_living
 from persistence.workspaces.records import Workspace, hold_workspace

@@ -23,7 +23,6 @@ from sqlalchemy import (
     select,
     text,
     tuple_,
-    update,
 )
 
 from persistence.conversations import SNOOZED, end_conversations, write_conversations
@@ -32,7 +31,7 @@ from persistence.runs.runs import WITH_CLOCK, insert_runs
 from persistence.sql.columns import UtcDateTime, split
 from persistence.sql.due_work import beside_index, has_row
 from persistence.stamps import ACTIVE, MESSAGE, ReportedContacts, WorkspaceChanges, found_by
-from persistence.statements import Statement, among, array_text, param, parameters_of, rows_text, statement
+from persistence.statements import Statement, among, array_text, param, parameters_of, rows_text, statement, update
 from persistence.tables.changes import conversation, day_count, flow_count, record_stamp
 from persistence.tables.channels import CLAIM, MESSAGES, RELEASE, SETTLED, channel, phone_push
 from persistence.tables.contacts import ACTIVE as IS_ACTIVE

@@ -1,7 +1,7 @@
 """Globals: named values that all flows of a workspace share."""
 
 import regex
-from sqlalchemy import ColumnElement, delete, select, update
+from sqlalchemy import ColumnElement, delete, select
 
 from persistence.database import Transaction
 from persistence.deletions import GLOBAL, note_deleted
@@ -10,6 +10,7 @@ from persistence.lists import ListSpec, NewRecord, equals, insert_new, reversibl
 from persistence.records import Record
 from persistence.sql.names import JOINERS, check_new, free_name, make_new_key
 from persistence.stamps import stamped
+from persistence.statements import update
 from persistence.tables.service import GLOBAL_NAME_LENGTH, global_value
 from persistence.usages import FLOW, list_usages, tell_living
 from persistence.workspaces.records import hold_workspace

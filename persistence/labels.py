@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, func, select
 
 from persistence.changes import change_messages
 from persistence.database import Transaction
@@ -13,6 +13,7 @@ from persistence.pages import Order
 from persistence.records import Record
 from persistence.sql.names import check_new, find_id, name_key, rename_record, require_id
 from persistence.stamps import later
+from persistence.statements import update
 from persistence.tables.messages import label, message, message_label, saved_reply
 from persistence.workspaces.records import hold_workspace
 

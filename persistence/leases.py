@@ -26,13 +26,12 @@ from sqlalchemy import (
     or_,
     select,
     true,
-    update,
 )
 
 from persistence.database import Transaction
 from persistence.sql.columns import UtcDateTime
 from persistence.sql.due_work import beside_index
-from persistence.statements import Statement, among, param
+from persistence.statements import Statement, among, param, update
 
 Found = TypeVar("Found")
 ALL = true()

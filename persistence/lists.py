@@ -278,7 +278,8 @@ def equals(column: ColumnElement[Any]) -> SimpleRule:
 @lru_cache(maxsize=1000, typed=True)
 def _equal(column: ColumnElement[Any], value: Any) -> Condition:
     """Kept, as in `_belong`."""
-    return column == value
+    found: Condition = column == value
+    return found
 
 
 def one_of(column: ColumnElement[Any]) -> SimpleRule:

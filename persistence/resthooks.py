@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import orjson
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, func, select
 
 from persistence.channels.channels import Networks, check_webhook_url, new_webhook_secret
 from persistence.database import Transaction, delete_old
@@ -29,6 +29,7 @@ from persistence.pages import Order
 from persistence.records import Record
 from persistence.sql.names import check_room, must_exist
 from persistence.stamps import changes_of, stamped
+from persistence.statements import update
 from persistence.tables.deliveries import (
     FAILED,
     PENDING,

@@ -16,12 +16,12 @@ from datetime import UTC, date, datetime, timedelta
 from enum import IntEnum
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Executable, Select, Table, case, select, text, update
+from sqlalchemy import ColumnElement, Executable, Select, Table, case, select, text
 
 from persistence.database import Transaction, upsert
 from persistence.errors import LostRace
 from persistence.sql.columns import FOUND_BY
-from persistence.statements import parameters_of, statement
+from persistence.statements import parameters_of, statement, update
 from persistence.tables.messages import DELIVERED, FAILED, INCOMING, READ
 from persistence.tables.service import workspace_clock
 

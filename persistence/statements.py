@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from datetime import date, datetime
 from functools import cached_property, lru_cache
-from types import UnionType
+from types import MappingProxyType, UnionType
 from typing import Annotated, Any, Generic, ParamSpec, get_args, get_origin, overload
 
 import orjson
@@ -26,8 +26,10 @@ from sqlalchemy import (
     Integer,
     Select,
     Table,
+    TableClause,
     Text,
     TypeDecorator,
+    Update,
     bindparam,
     cast,
     column,
@@ -211,6 +213,24 @@ class Statement(Generic[P]):
         if made is None:
             made = self._made[shape] = Compiled(self.built(is_sqlite=tx.sqlite, **choices), tx.dialect)
         return made, values
+
+
+class Change(Update):
+    """An UPDATE that tells what it `sets`, by column: the audit log compares that with the rows before."""
+
+    inherit_cache = True
+    sets: Values = MappingProxyType({})
+
+    def values(self, *args: Any, **kwargs: Any) -> "Change":
+        changed = super().values(*args, **kwargs)
+        named = {name if isinstance(name, str) else name.key: value for each in args for name, value in each.items()}
+        changed.sets = {**self.sets, **named, **kwargs}
+        return changed
+
+
+def update(table: TableClause) -> Change:
+    """As SQLAlchemy's; the audit log takes no other."""
+    return Change(table)
 
 
 @overload

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, Table, delete, insert, select, update
+from sqlalchemy import ColumnElement, Select, Table, delete, insert, select
 
 from persistence.audit import CHANGED, tell_deed
 from persistence.database import Transaction
@@ -16,6 +16,7 @@ from persistence.pages import Order
 from persistence.records import Record, Related
 from persistence.sql.columns import is_uuid
 from persistence.sql.names import check_new, rename_record, require_id
+from persistence.statements import update
 from persistence.tables.accounts import membership, user, user_ref
 from persistence.tables.contacts import TOPIC_REF, team, team_member, team_topic, ticket, topic
 from persistence.tickets.hours import check_holidays, check_hours

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, insert, select
 
 from channels.declaration import FoundTemplate
 from flows.languages import read_locale_tag
@@ -21,6 +21,7 @@ from persistence.records import Record, Related
 from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.names import check_name, name_key, require_id
 from persistence.stamps import stamped
+from persistence.statements import update
 from persistence.tables.channels import channel
 from persistence.tables.messages import TEMPLATE_NAME_LENGTH, template, template_translation
 

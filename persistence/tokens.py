@@ -12,24 +12,11 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Executable,
-    Table,
-    and_,
-    delete,
-    func,
-    insert,
-    literal,
-    or_,
-    select,
-    tuple_,
-    update,
-)
+from sqlalchemy import ColumnElement, Executable, Table, and_, delete, func, insert, literal, or_, select, tuple_
 
 from persistence.database import Transaction, upsert
 from persistence.errors import Clash, InvalidInput, LimitReached, LostRace, NotAllowed
-from persistence.statements import Statement, parameters_of, statement
+from persistence.statements import Statement, parameters_of, statement, update
 from persistence.tables.accounts import PUBLIC_LENGTH, TOKEN_NAME_LENGTH, membership, token, user, workspace
 from persistence.tables.channels import ADDRESS_LENGTH, registration_window
 from persistence.tables.service import kept_answer, rate_window

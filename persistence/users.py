@@ -5,7 +5,7 @@ their secrets.
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import ColumnElement, delete, func, insert, literal_column, null, select, update
+from sqlalchemy import ColumnElement, delete, func, insert, literal_column, null, select
 
 from persistence.accounts.accounts import Ended, check_email, email_key, end_unproven, hold_user
 from persistence.database import Transaction
@@ -14,6 +14,7 @@ from persistence.lists import Condition, ListQuery, ListSpec, one_of
 from persistence.pages import Order
 from persistence.records import WORKSPACE, Record, optional
 from persistence.sql.columns import is_uuid
+from persistence.statements import update
 from persistence.tables.accounts import PERSON_NAME_LENGTH, membership, token, user
 from persistence.tables.changes import participant
 from persistence.tables.contacts import TEAM_REF, team, team_member

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import select
 
 from channels.smpp.coding import decode_gsm
 from flows.urns import Urn
@@ -13,6 +13,7 @@ from persistence.channels.settings import read_config
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Database
 from persistence.messages.outgoing import Draft, create_outgoing
+from persistence.statements import update
 from persistence.tables.channels import channel, channel_connection
 from persistence.tables.messages import INCOMING, gateway_send, message
 from persistence.workspaces.records import Workspace

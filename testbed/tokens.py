@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import update
-
 from persistence.database import Database
 from persistence.secrets.encryption import KeyRing
+from persistence.statements import update
 from persistence.tables.accounts import token
 from persistence.tokens import TokenLimits, create_token, public_part
 from persistence.users import add_member, find_member

@@ -20,10 +20,11 @@ from datetime import datetime, timedelta
 from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, delete, func, select, update
+from sqlalchemy import ColumnElement, Table, delete, func, select
 
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace
+from persistence.statements import update
 from persistence.tables.accounts import (
     ADDRESS_LENGTH,
     EMAIL_LENGTH,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, delete, func, or_, select
 
 from persistence import leases
 from persistence.accounts.accounts import INVITATION_AGE, check_email, email_key
@@ -17,6 +17,7 @@ from persistence.errors import InvalidInput, LimitReached, RecordMissing
 from persistence.lists import ListSpec
 from persistence.pages import Order
 from persistence.records import Record
+from persistence.statements import update
 from persistence.tables.accounts import account_mail, invitation, user
 from persistence.users import find_member
 from persistence.workspaces.records import Workspace, hold_workspace

@@ -5,11 +5,12 @@ next only after they have looked.
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, func, or_, select, update
+from sqlalchemy import ColumnElement, and_, func, or_, select
 
 from persistence.accounts.invitations import REMINDER, post
 from persistence.database import Transaction
 from persistence.sql.due_work import list_workspaces
+from persistence.statements import update
 from persistence.tables.accounts import membership, user, workspace
 from persistence.tables.changes import conversation, participant
 from persistence.tables.contacts import OPEN, ticket

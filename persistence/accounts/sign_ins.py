@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, case, delete, false, insert, select, update
+from sqlalchemy import ColumnElement, case, delete, false, insert, select
 
 from persistence.accounts.accounts import Ages
 from persistence.database import Transaction
@@ -19,6 +19,7 @@ from persistence.lists import Condition, ListQuery, ListSpec
 from persistence.pages import Order, Selection, read_all
 from persistence.records import SIGN_IN, Record
 from persistence.sql.columns import NO_ID, is_uuid
+from persistence.statements import update
 from persistence.tables.accounts import (
     ADDRESS_LENGTH,
     AGENT_LENGTH,

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 
 import pyotp
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, select
 
 from flows.typed import plain
 from persistence.accounts.accounts import (
@@ -46,6 +46,7 @@ from persistence.accounts.sign_ins import (
 from persistence.audit import BY_SESSION, Actor, Witness
 from persistence.database import Database, Transaction
 from persistence.errors import InvalidInput, NotAllowed, Refused
+from persistence.statements import update
 from persistence.tables.accounts import account, sign_in, sign_in_link
 from persistence.tokens import keyed_hash
 from relayboard.base.settings import Settings

@@ -15,7 +15,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
 from typing import Any, BinaryIO
 
-from sqlalchemy import ColumnElement, FromClause, Table, and_, delete, exists, func, select, update
+from sqlalchemy import ColumnElement, FromClause, Table, and_, delete, exists, func, select
 from sqlalchemy.exc import IntegrityError
 
 from persistence.archives.archives import DAILY, MESSAGE, MONTHLY, RUN
@@ -32,6 +32,7 @@ from persistence.runs.records import MASKED_RUN_RECORD, RUN_RECORD
 from persistence.runs.records import SOURCE as RUNS_WITH_NAMES
 from persistence.runs.runs import WAITING
 from persistence.sql.columns import new_uuid
+from persistence.statements import update
 from persistence.tables.accounts import workspace
 from persistence.tables.flows import flow_run, flow_session
 from persistence.tables.messages import DELETED, message

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import select, true, update
+from sqlalchemy import select, true
 
 from flows.engine import Contact
 from flows.engine.contact_texts import ContactTexts, may_see, read_literal
@@ -26,6 +26,7 @@ from persistence.messages.templated import TemplateWish
 from persistence.sessions.replies import CONTACT_COLUMNS, ContactRow, complete_contacts
 from persistence.sql.due_work import list_due_workspaces, list_workspaces
 from persistence.stamps import BROADCAST_DONE, tell
+from persistence.statements import update
 from persistence.tables.contacts import contact
 from persistence.tables.flows import OF_BROADCAST
 from persistence.tables.messages import broadcast

@@ -5,20 +5,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from typing import Any, NamedTuple
 
-from sqlalchemy import (
-    ColumnElement,
-    Row,
-    String,
-    and_,
-    case,
-    delete,
-    exists,
-    func,
-    literal,
-    literal_column,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Row, String, and_, case, delete, exists, func, literal, literal_column, select
 
 from persistence.changes import note_changed
 from persistence.contacts.audience import Audience, leave_audience, list_contacts, list_groups, save_audience
@@ -46,6 +33,7 @@ from persistence.repeating import NEVER, find_next_due
 from persistence.sql.columns import is_uuid, new_uuid, split, time_text
 from persistence.sql.names import must_exist
 from persistence.stamps import BROADCAST_DONE, final_time, tell
+from persistence.statements import update
 from persistence.tables.contacts import CONTACT_REF, GROUP_REF, contact, group
 from persistence.tables.flows import OF_BROADCAST
 from persistence.tables.messages import ERRORED, IS_UNDELIVERED, broadcast, message

@@ -4,7 +4,7 @@ moves its time on: a worker that dies leaves neither, and two workers never make
 
 from typing import Any
 
-from sqlalchemy import Row, select, update
+from sqlalchemy import Row, select
 
 from persistence.broadcasts.records import (
     COMPLETED,
@@ -19,6 +19,7 @@ from persistence.changes import note_changed
 from persistence.contacts.audience import Audience
 from persistence.database import Transaction
 from persistence.messages.templated import TemplateWish
+from persistence.statements import update
 from persistence.tables.contacts import contact, group
 from persistence.tables.messages import broadcast, broadcast_contact, broadcast_group
 from persistence.workspaces.records import Workspace, find_workspace

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from sqlalchemy import Row, String, case, func, select, update
+from sqlalchemy import Row, String, case, func, select
 
 from persistence.campaigns.fires import request_passes
 from persistence.campaigns.records import CAMPAIGN_EVENTS, RELATIVE_NAME, SYSTEM_DATES, find_campaign, living_events_of
@@ -17,6 +17,7 @@ from persistence.lists import Condition, ListQuery, one_of, within
 from persistence.records import Record, Template
 from persistence.sql.columns import is_uuid
 from persistence.sql.names import must_exist, read_translations
+from persistence.statements import update
 from persistence.tables.campaigns import INTERRUPT, campaign, campaign_event
 from persistence.tables.contacts import field
 from persistence.tables.flows import flow

@@ -13,26 +13,13 @@ from datetime import UTC, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import (
-    ColumnElement,
-    Executable,
-    Select,
-    case,
-    delete,
-    func,
-    literal,
-    null,
-    select,
-    true,
-    union,
-    update,
-)
+from sqlalchemy import ColumnElement, Executable, Select, case, delete, func, literal, null, select, true, union
 
 from flows.clock import parse_moment
 from persistence.database import Transaction, delete_old
 from persistence.leases import GIVEN_UP, MOST_ATTEMPTS, Leases
 from persistence.sql.columns import UtcDateTime, split
-from persistence.statements import among, statement
+from persistence.statements import among, statement, update
 from persistence.tables.accounts import workspace
 from persistence.tables.campaigns import IS_UNFIRED, LIVING_EVENT, campaign, campaign_event, campaign_fire
 from persistence.tables.contacts import ACTIVE, contact, field, group_membership

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, select, update
+from sqlalchemy import ColumnElement, select
 
 from persistence.broadcasts.expansion import Wording, Writer
 from persistence.campaigns.fires import (
@@ -28,6 +28,7 @@ from persistence.messages.outgoing import add_outgoing
 from persistence.sessions.replies import CONTACT_COLUMNS, ContactRow
 from persistence.sessions.sessions import find_waiting
 from persistence.sql.due_work import list_due_workspaces
+from persistence.statements import update
 from persistence.tables.campaigns import IS_UNFIRED, PASSIVE, SKIP, campaign, campaign_event, campaign_fire
 from persistence.tables.contacts import contact
 from persistence.tables.flows import IS_PASSIVE, flow

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sqlalchemy import ColumnElement, case, func, literal, or_, select, update
+from sqlalchemy import ColumnElement, case, func, literal, or_, select
 
 from persistence.campaigns.fires import drop_past_fires, request_passes
 from persistence.database import Transaction
@@ -13,6 +13,7 @@ from persistence.pages import Order
 from persistence.records import Record, optional
 from persistence.sql.columns import is_uuid
 from persistence.sql.names import check_room, find_all_called, find_id, free_name, is_called, name_some, require_id
+from persistence.statements import update
 from persistence.tables.campaigns import CAMPAIGN_REF, campaign, campaign_event
 from persistence.tables.contacts import field, group
 from persistence.tables.flows import FLOW_REF, flow

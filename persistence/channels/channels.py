@@ -26,7 +26,6 @@ from sqlalchemy import (
     null,
     select,
     true,
-    update,
 )
 
 from channels.types import GATEWAYS, RELAYERS, TYPES
@@ -43,6 +42,7 @@ from persistence.records import Record, optional
 from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.columns import is_uuid, new_uuid
 from persistence.sql.names import name_key
+from persistence.statements import update
 from persistence.tables.channels import channel, former_channel
 from persistence.tables.deliveries import webhook_trouble
 from relayboard.base.addresses import Network, may_be_called

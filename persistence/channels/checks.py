@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from sqlalchemy import and_, case, delete, select, update
+from sqlalchemy import and_, case, delete, select
 
 from channels.types import GATEWAYS, TYPES
 from persistence.channels.channels import SEEN_ID, SEEN_NAME, SEEN_UUID, join_channels
@@ -23,6 +23,7 @@ from persistence.records import Record, Shown, optional
 from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.columns import is_uuid
 from persistence.sql.names import must_exist
+from persistence.statements import update
 from persistence.tables.channels import channel, channel_check, channel_connection
 from persistence.templates import ask_for_templates
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, case, delete, func, select, update
+from sqlalchemy import ColumnElement, case, delete, func, select
 
 from channels.calls import Received
 from channels.parts import Piece, join
@@ -19,6 +19,7 @@ from persistence.leases import Leases, is_free
 from persistence.relayers.commands import clean_text
 from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.columns import new_uuid
+from persistence.statements import update
 from persistence.tables.channels import channel, channel_connection, message_piece
 
 LEASE = timedelta(seconds=30)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Executable, case, exists, func, null, select, update
+from sqlalchemy import ColumnElement, Executable, case, exists, func, null, select
 
 from flows.phones import normalize_number
 from persistence.channels.channels import SEEN_ADDRESS, SEEN_NAME, SEEN_REF, SEEN_UUID, join_channels
@@ -20,7 +20,7 @@ from persistence.records import Record
 from persistence.relayers.relayers import as_e164
 from persistence.sessions.parking import find_free_contacts
 from persistence.sql.due_work import list_workspaces
-from persistence.statements import among, statement
+from persistence.statements import among, statement, update
 from persistence.tables.campaigns import trigger
 from persistence.tables.channels import channel_event
 from persistence.tables.contacts import contact

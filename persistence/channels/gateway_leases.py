@@ -21,7 +21,6 @@ from sqlalchemy import (
     select,
     true,
     union_all,
-    update,
 )
 
 from channels.calls import Later, Outcome, Refused, Sent
@@ -41,7 +40,7 @@ from persistence.messages.routes import CONTACT_INACTIVE
 from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.due_work import Share, has_row, is_in_share
 from persistence.stamps import changes_of
-from persistence.statements import Statement, among, param, statement
+from persistence.statements import Statement, among, param, statement, update
 from persistence.tables.channels import channel
 from persistence.tables.messages import (
     DELIVERED,

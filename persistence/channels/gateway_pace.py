@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Executable, delete, select, update
+from sqlalchemy import Executable, delete, select
 
 from persistence.database import Transaction
-from persistence.statements import among, insert_rows, statement
+from persistence.statements import among, insert_rows, statement, update
 from persistence.tables.channels import channel
 from persistence.tables.messages import gateway_send
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, time, timedelta
 from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, delete, exists, func, insert, literal, not_, or_, select, true, update
+from sqlalchemy import ColumnElement, and_, delete, exists, func, insert, literal, not_, or_, select, true
 
 from channels.types import GATEWAYS
 from persistence.channels.channels import IS_RELAYER, LOST_AFTER, REFUSED, SEEN_ID, SEEN_NAME, SEEN_UUID, join_channels
@@ -26,6 +26,7 @@ from persistence.pages import Order
 from persistence.records import Record, Shown, optional
 from persistence.sql.columns import columns_for, split, time_text
 from persistence.stamps import CAME, WENT
+from persistence.statements import update
 from persistence.tables.changes import day_count
 from persistence.tables.channels import channel, channel_alarm, channel_connection, gateway_call, sync_record
 from persistence.tables.messages import (

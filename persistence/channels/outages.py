@@ -8,12 +8,13 @@ request makes it as good as any.
 from collections.abc import Collection, Mapping
 from datetime import timedelta
 
-from sqlalchemy import Update, case, func, literal, null, or_, update
+from sqlalchemy import Update, case, func, literal, null, or_
 
 from persistence.changes import note_changed
 from persistence.channels.channels import IS_GATEWAY, IS_RELAYER
 from persistence.database import Transaction
 from persistence.sql.columns import UtcDateTime
+from persistence.statements import update
 from persistence.tables.channels import channel
 
 DOWN_AFTER = timedelta(hours=1)

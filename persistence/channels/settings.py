@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import orjson
-from sqlalchemy import func, select, update
+from sqlalchemy import func, select
 
 from channels.declaration import Setting
 from channels.presets import TYPE as PRESET_TYPE
@@ -40,6 +40,7 @@ from persistence.records import Parsed, Record, Shown, write_record
 from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.columns import is_uuid, time_text
 from persistence.sql.names import OBJECTS_PER_WORKSPACE, check_name
+from persistence.statements import update
 from persistence.tables.channels import channel
 from persistence.workspaces.records import hold_workspace
 

@@ -13,14 +13,14 @@ from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import Column, ColumnElement, Executable, or_, select, update
+from sqlalchemy import Column, ColumnElement, Executable, or_, select
 
 from channels.hours import HELP, SendingHours, next_day, read_hours
 from channels.sms import count_segments, transliterate
 from flows.words import told
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing
-from persistence.statements import among, statement
+from persistence.statements import among, statement, update
 from persistence.tables.accounts import workspace
 from persistence.tables.changes import day_count
 from persistence.tables.channels import channel

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import case, literal, select, update
+from sqlalchemy import case, literal, select
 
 from persistence.contact_imports.columns import Choice, Column, choose_targets, make_fields
 from persistence.data_jobs import PENDING_AGAIN, WAKE
@@ -18,6 +18,7 @@ from persistence.pages import Order
 from persistence.records import Record
 from persistence.sql.columns import is_uuid
 from persistence.sql.names import check_room, must_exist
+from persistence.statements import update
 from persistence.tables.contacts import group
 from persistence.tables.data_jobs import CANCELLED, COMPLETED, PENDING, READING, READY, contact_import
 from persistence.workspaces.records import Workspace, hold_workspace

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Executable, delete, select, tuple_, union, update
+from sqlalchemy import Executable, delete, select, tuple_, union
 
 from persistence.changes import change_contacts, change_each_contact
 from persistence.contact_imports.contact_imports import hold_import
@@ -22,7 +22,7 @@ from persistence.groups.smart_groups import follow_contacts
 from persistence.sql.columns import is_uuid
 from persistence.sql.due_work import beside_index
 from persistence.sql.names import must_exist
-from persistence.statements import among, statement
+from persistence.statements import among, statement, update
 from persistence.tables.complete import metadata
 from persistence.tables.contacts import (
     ACTIVE,

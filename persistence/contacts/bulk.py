@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, bindparam, func, insert, literal, select, update
+from sqlalchemy import ColumnElement, bindparam, func, insert, literal, select
 
 from flows.environment import Environment
 from flows.urns import Urn
@@ -35,6 +35,7 @@ from persistence.sessions.sessions import interrupt_contacts as interrupt_sessio
 from persistence.sql.columns import is_uuid, new_uuid, split
 from persistence.sql.names import find_ids, read_language
 from persistence.stamps import CONTACT_CREATED, stamped, tell
+from persistence.statements import update
 from persistence.tables.contacts import ACTIVE, BLOCKED, contact, contact_urn
 from persistence.tables.messages import ARCHIVED, INCOMING, VISIBLE, message
 from persistence.workspaces.records import Workspace, find_workspace

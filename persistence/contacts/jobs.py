@@ -6,7 +6,7 @@ the last part.
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, func, select, true, update
+from sqlalchemy import ColumnElement, func, select, true
 
 from persistence.contacts.actions import ADD, act, find_group
 from persistence.contacts.records import CONTACTS
@@ -20,6 +20,7 @@ from persistence.records import Record
 from persistence.sql.columns import is_uuid
 from persistence.sql.due_work import beside_index
 from persistence.sql.names import check_room, must_exist, require_id
+from persistence.statements import update
 from persistence.tables.contacts import ACTIVE, contact, group
 from persistence.tables.data_jobs import CANCELLED, PENDING, contact_job
 from persistence.workspaces.records import Workspace, hold_workspace

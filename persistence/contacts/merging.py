@@ -23,7 +23,6 @@ from sqlalchemy import (
     or_,
     select,
     true,
-    update,
 )
 
 from flows.phones import MOBILE, OLD_FORMS, OldForm, country_of, is_possible
@@ -43,6 +42,7 @@ from persistence.pages import Order
 from persistence.records import Record
 from persistence.sql.columns import split
 from persistence.stamps import stamped
+from persistence.statements import update
 from persistence.tables.changes import conversation
 from persistence.tables.contacts import ACTIVE, CLEARED, OF_PERSON, contact, contact_urn, group, group_membership
 from persistence.tables.data_jobs import imported_contact

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from datetime import timedelta
 from itertools import product
 
-from sqlalchemy import Column, case, delete, select, update
+from sqlalchemy import Column, case, delete, select
 
 from persistence.accounts.accounts import email_key
 from persistence.database import Transaction
@@ -16,6 +16,7 @@ from persistence.errors import LostRace, NothingFound
 from persistence.lists import Condition, ListQuery, ListSpec, belongs_to, reversible
 from persistence.records import Record, optional
 from persistence.stamps import EPOCH, stamped
+from persistence.statements import update
 from persistence.tables.accounts import membership, user, user_ref
 from persistence.tables.changes import participant
 from persistence.tables.contacts import CONTACT_REF, contact

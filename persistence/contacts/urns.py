@@ -9,7 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from sqlalchemy import Executable, bindparam, case, select, update
+from sqlalchemy import Executable, bindparam, case, select
 
 from flows.clock import SystemClock, in_whole_minutes
 from flows.dates import move_to_zone, parse_datetime
@@ -28,7 +28,7 @@ from persistence.groups.smart_groups import find_dependents, follow_contacts, fo
 from persistence.sql.columns import new_uuid, split
 from persistence.sql.due_work import beside_index
 from persistence.stamps import CONTACT_CREATED, changes_of, stamped, tell
-from persistence.statements import among, insert_rows, statement
+from persistence.statements import among, insert_rows, statement, update
 from persistence.tables.contacts import ACTIVE, STOPPED, contact, contact_urn, field
 from persistence.workspaces.records import Workspace
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, Executable, literal_column, select, update
+from sqlalchemy import ColumnElement, Executable, literal_column, select
 
 from flows.urns import Urn
 from persistence.changes import change_contacts
@@ -18,7 +18,7 @@ from persistence.groups.groups import add_members, remove_members, set_manual_gr
 from persistence.groups.smart_groups import follow_contacts, follow_new
 from persistence.sql.names import read_language
 from persistence.stamps import CONTACT_CREATED, stamped, tell
-from persistence.statements import insert_rows, statement
+from persistence.statements import insert_rows, statement, update
 from persistence.tables.contacts import ACTIVE, contact, contact_urn
 from persistence.workspaces.records import Workspace
 

@@ -30,7 +30,6 @@ from sqlalchemy import (
     or_,
     select,
     text,
-    update,
 )
 from sqlalchemy.exc import DBAPIError
 
@@ -45,6 +44,7 @@ from persistence.database import Database, Transaction
 from persistence.media.store import MediaStore, delete_media, named_in
 from persistence.sql.columns import new_uuid
 from persistence.stamps import stamped
+from persistence.statements import update
 from persistence.tables.complete import metadata
 from persistence.tables.contacts import contact, contact_urn
 from persistence.tables.data_jobs import FAILED, contact_import, export, moved_record, rejected_row

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import BinaryIO
 
-from sqlalchemy import select, update
+from sqlalchemy import select
 
 from persistence.archives.archives import MESSAGE, RUN
 from persistence.channels.events import CHANNEL_EVENTS
@@ -39,6 +39,7 @@ from persistence.records import Record
 from persistence.runs.records import RUNS
 from persistence.sql.columns import new_uuid
 from persistence.sql.names import check_room
+from persistence.statements import update
 from persistence.tables.contacts import contact
 from persistence.tables.data_jobs import PENDING, data_request
 from persistence.tables.flows import IS_BY_USER, OF_START, flow_start

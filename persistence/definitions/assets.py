@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, select, update
+from sqlalchemy import ColumnElement, Table, select
 
 from flows.asset_kinds import FLOW, KINDS, is_relinked
 from flows.definition.exports import ExportedTrigger, Named, SkippedTrigger, clean_name
@@ -22,6 +22,7 @@ from persistence.groups.smart_groups import create_query_group
 from persistence.sql.columns import is_uuid, new_uuid
 from persistence.sql.names import RESERVED_KEYS, check_room, name_key
 from persistence.stamps import stamped
+from persistence.statements import update
 from persistence.tables.accounts import membership, user
 from persistence.tables.campaigns import FIRST_WORD, ONLY_WORD, trigger, trigger_group
 from persistence.tables.channels import channel

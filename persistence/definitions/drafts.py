@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import orjson
-from sqlalchemy import Executable, delete, insert, select, update
+from sqlalchemy import Executable, delete, insert, select
 
 from flows.definition import DefinitionError, load
 from persistence.channels.channels import Networks
@@ -28,6 +28,7 @@ from persistence.errors import InvalidInput, RecordMissing, Refused
 from persistence.flows.testing import PlayedTests, play_tests
 from persistence.flows.writes import list_revisions, read_revision, says_the_same
 from persistence.sql.columns import new_uuid, time_text
+from persistence.statements import update
 from persistence.tables.accounts import user
 from persistence.tables.flows import flow, flow_draft
 from persistence.tokens import Areas

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
-from sqlalchemy import case, select, update
+from sqlalchemy import case, select
 
 from flows.definition import DefinitionError, Flow, Inspection, inspect, load
 from flows.definition.exports import (
@@ -51,6 +51,7 @@ from persistence.errors import InvalidInput, RuleBroken
 from persistence.flows.writes import create_flow, make_flow_uuid, save_definition
 from persistence.resthooks import ensure_resthook
 from persistence.sql.names import find_id, name_key, require_id
+from persistence.statements import update
 from persistence.tables.campaigns import campaign, campaign_event
 from persistence.tables.contacts import group
 from persistence.tables.flows import FLOW_NAME_LENGTH as NAME_LENGTH

@@ -27,7 +27,6 @@ from sqlalchemy import (
     or_,
     select,
     true,
-    update,
 )
 from sqlalchemy.types import TypeEngine
 
@@ -39,7 +38,7 @@ from persistence.leases import GIVEN_UP, Leases
 from persistence.resthooks import end_subscriptions
 from persistence.sql.columns import UtcDateTime, new_uuid
 from persistence.sql.due_work import list_receivers
-from persistence.statements import insert_rows, param, statement
+from persistence.statements import insert_rows, param, statement, update
 from persistence.tables.deliveries import DELIVERED, FAILED, PENDING, delivery, delivery_attempt
 
 ANSWER_LENGTH = 500

@@ -8,13 +8,13 @@ from functools import partial
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, Executable, delete, func, select, update
+from sqlalchemy import ColumnElement, Executable, delete, func, select
 
 from persistence.channels.event_form import CONTENT_TYPE, FLOW, JSON_TYPE, Fields, encode_form, encode_json
 from persistence.database import Transaction
 from persistence.deliveries.settings import IS_CHANNEL_OFF, OF_CHANNEL, Endpoint, is_delivery_to, name_at, name_receiver
 from persistence.sql.columns import new_uuid
-from persistence.statements import insert_rows, statement
+from persistence.statements import insert_rows, statement, update
 from persistence.tables.accounts import workspace
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import (

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 
 import orjson
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from sqlalchemy import Column, Executable, Table, and_, null, or_, select, type_coerce, union_all, update
+from sqlalchemy import Column, Executable, Table, and_, null, or_, select, type_coerce, union_all
 
 from persistence.channels.channels import Networks, new_webhook_secret, rotate_webhook_secret, set_channel_webhook
 from persistence.channels.event_form import CONTENT_TYPE as FORM_TYPE
@@ -30,7 +30,7 @@ from persistence.resthooks import CONTENT_TYPE as JSON_TYPE
 from persistence.resthooks import find_subscribers_at
 from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.columns import BigId, is_uuid, new_uuid, read_id, time_text
-from persistence.statements import Statement, among, statement
+from persistence.statements import Statement, among, statement, update
 from persistence.tables.channels import channel, former_channel
 from persistence.tables.deliveries import (
     ED25519,

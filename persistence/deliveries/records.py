@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, and_, case, func, null, or_, select, update
+from sqlalchemy import ColumnElement, and_, case, func, null, or_, select
 
 from persistence.channels.channels import SEEN_ID, SEEN_NAME, SEEN_REF, SEEN_UUID, join_channels
 from persistence.channels.event_form import CHANNEL_EVENTS
@@ -22,6 +22,7 @@ from persistence.records import Record, Related, Shown, optional
 from persistence.sql.columns import is_uuid, read_id, time_text
 from persistence.sql.names import must_exist
 from persistence.stamps import EVENT_AREAS
+from persistence.statements import update
 from persistence.tables.channels import channel, former_channel
 from persistence.tables.contacts import CONTACT_REF, contact
 from persistence.tables.deliveries import FAILED, PENDING, delivery, delivery_attempt, resthook_subscriber

@@ -12,12 +12,12 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
-from sqlalchemy import ColumnElement, Executable, and_, bindparam, delete, exists, or_, select, update
+from sqlalchemy import ColumnElement, Executable, and_, bindparam, delete, exists, or_, select
 
 from persistence.channels.gateway_pace import Pace
 from persistence.database import Transaction
 from persistence.sql.columns import time_text
-from persistence.statements import among, statement
+from persistence.statements import among, statement, update
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import PENDING, delivery, resthook_subscriber, webhook_receiver, webhook_trouble
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 import orjson
-from sqlalchemy import select, update
+from sqlalchemy import select
 
 from persistence.channels.channels import Networks, check_webhook_url, new_webhook_secret
 from persistence.database import Transaction
@@ -18,6 +18,7 @@ from persistence.resthooks import end_subscriptions
 from persistence.sql.columns import time_text
 from persistence.sql.names import check_room
 from persistence.stamps import EVENT_AREAS, changes_of
+from persistence.statements import update
 from persistence.tables.deliveries import PENDING, delivery, resthook_subscriber
 from persistence.tokens import Areas, check_area
 from persistence.workspaces.records import Workspace, hold_workspace

@@ -8,16 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Executable,
-    delete,
-    exists,
-    literal_column,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Executable, delete, exists, literal_column, or_, select
 
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
@@ -37,7 +28,7 @@ from persistence.sql.columns import is_uuid
 from persistence.sql.due_work import list_due_workspaces
 from persistence.sql.names import must_exist
 from persistence.stamps import START_DONE, stamped, tell
-from persistence.statements import among, statement
+from persistence.statements import among, statement, update
 from persistence.tables.contacts import contact
 from persistence.tables.flows import IS_PENDING_BATCH, IS_UNFINISHED, flow_run, flow_start, flow_start_batch
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Executable, Select, insert, literal, literal_column, select, update
+from sqlalchemy import Executable, Select, insert, literal, literal_column, select
 
 from flows.queries import QueryError
 from persistence.contacts.audience import SavedAudience
@@ -21,7 +21,7 @@ from persistence.runs.runs import ACTIVE, RunState, save_runs
 from persistence.sql.columns import new_uuid, split
 from persistence.sql.due_work import list_due_workspaces
 from persistence.stamps import stamped
-from persistence.statements import statement
+from persistence.statements import statement, update
 from persistence.tables.contacts import contact
 from persistence.tables.flows import (
     IS_UNFINISHED,

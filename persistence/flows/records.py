@@ -4,7 +4,7 @@ labels and their settings.
 
 from collections.abc import Collection, Sequence
 
-from sqlalchemy import Executable, case, delete, exists, insert, null, select, update
+from sqlalchemy import Executable, case, delete, exists, insert, null, select
 
 from persistence.database import Database, Transaction
 from persistence.errors import InUse, InvalidInput, RecordMissing
@@ -16,7 +16,7 @@ from persistence.sessions.sessions import interrupt_flow
 from persistence.sql.columns import is_uuid, new_uuid
 from persistence.sql.names import check_name, check_room, find_all_called, must_exist, name_key
 from persistence.stamps import stamped
-from persistence.statements import among, statement
+from persistence.statements import among, statement, update
 from persistence.tables.flows import flow, flow_label, flow_run, labeled_flow
 from persistence.triggers.records import archive_triggers_of_flow
 from persistence.usages import CAMPAIGN, list_usages, tell_living

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import orjson
-from sqlalchemy import insert, select, update
+from sqlalchemy import insert, select
 
 from flows.definition import DefinitionError, Flow, Inspection, Node
 from persistence.database import Transaction
@@ -14,6 +14,7 @@ from persistence.flows.records import BACKGROUND, MESSAGE, SURVEY, VOICE
 from persistence.sql.columns import new_uuid, time_text
 from persistence.sql.names import name_key
 from persistence.stamps import stamped
+from persistence.statements import update
 from persistence.tables.accounts import user
 from persistence.tables.flows import flow, flow_revision
 from persistence.users import USER_NAME

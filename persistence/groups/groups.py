@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, delete, select, update
+from sqlalchemy import ColumnElement, Select, and_, delete, select
 
 from persistence.campaigns.fires import schedule_contacts, unschedule_contacts
 from persistence.changes import change_contacts, note_changed
@@ -24,6 +24,7 @@ from persistence.sql.names import (
     require_editable,
 )
 from persistence.stamps import touch
+from persistence.statements import update
 from persistence.tables.campaigns import campaign, trigger_group
 from persistence.tables.contacts import INITIALIZING, contact, group, group_membership
 from persistence.tables.flows import flow_start, flow_start_group

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Executable, Select, case, exists, literal, select, update
+from sqlalchemy import ColumnElement, Executable, Select, case, exists, literal, select
 
 from persistence.campaigns.fires import schedule_contacts
 from persistence.database import Database, Transaction
@@ -21,7 +21,7 @@ from persistence.groups.groups import add_members, create_group, lock_contacts, 
 from persistence.leases import GIVEN_UP, Leases, is_free
 from persistence.sql.columns import split
 from persistence.sql.names import require_editable
-from persistence.statements import among, statement
+from persistence.statements import among, statement, update
 from persistence.tables.campaigns import campaign
 from persistence.tables.contacts import EVALUATING, INITIALIZING, READY, contact, group, group_membership
 from persistence.usages import names_field

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import delete, insert, select, true, update
+from sqlalchemy import delete, insert, select, true
 
 from channels.calls import Event, Media, Received
 from channels.types import DEFAULT_GATEWAY
@@ -24,6 +24,7 @@ from persistence.relayers.commands import clean_text
 from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.columns import is_uuid, new_uuid
 from persistence.sql.due_work import list_receivers
+from persistence.statements import update
 from persistence.tables.accounts import workspace
 from persistence.tables.channels import channel
 from persistence.tables.messages import incoming_file, message

@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import unquote, urlsplit
 
-from sqlalchemy import ColumnElement, Text, cast, delete, select, update
+from sqlalchemy import ColumnElement, Text, cast, delete, select
 
 from persistence.database import Database, Transaction
 from persistence.errors import LimitReached, NothingFound
 from persistence.sql.columns import is_uuid, split
+from persistence.statements import update
 from persistence.tables.data_jobs import contact_import
 from persistence.tables.messages import incoming_file, media, media_usage, message
 from relayboard.base.private_files import make_folder, open_new

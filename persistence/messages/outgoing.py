@@ -6,17 +6,7 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from sqlalchemy import (
-    ColumnElement,
-    Executable,
-    and_,
-    func,
-    literal,
-    literal_column,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Executable, and_, func, literal, literal_column, or_, select
 
 from channels.types import TYPES
 from flows.urns import parse
@@ -50,7 +40,7 @@ from persistence.messages.templated import (
 from persistence.sql.columns import new_uuid
 from persistence.sql.due_work import beside_index
 from persistence.stamps import stamped
-from persistence.statements import among, statement
+from persistence.statements import among, statement, update
 from persistence.tables.channels import channel
 from persistence.tables.contacts import ACTIVE, BLOCKED, OPEN, contact, ticket
 from persistence.tables.messages import (

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, select
 
 from persistence.database import Transaction
 from persistence.deletions import SAVED_REPLY, note_deleted
@@ -15,6 +15,7 @@ from persistence.pages import Order
 from persistence.records import Record, optional
 from persistence.sql.names import check_room, find_id, free_name, must_exist, require_id
 from persistence.stamps import later
+from persistence.statements import update
 from persistence.tables.contacts import OPEN, ticket
 from persistence.tables.messages import INCOMING, VISIBLE, label, message, saved_reply
 from persistence.tickets.actions import choose_tickets, close_tickets

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import and_, bindparam, delete, insert, or_, select, update
+from sqlalchemy import and_, bindparam, delete, insert, or_, select
 
 from flows.urns import URN_LENGTH_MAX, Urn, UrnError, read_urn
 from persistence.campaigns.fires import schedule_contacts
@@ -16,6 +16,7 @@ from persistence.database import Transaction
 from persistence.groups.smart_groups import refresh_contacts
 from persistence.move.moves import CONTACT, GROUP, Move, Moved, Record, are_moved, find_carried, keep_moved
 from persistence.sql.columns import is_uuid, split
+from persistence.statements import update
 from persistence.tables.contacts import ACTIVE, contact, contact_urn, group, group_membership
 from persistence.tables.contacts import field as field_table
 

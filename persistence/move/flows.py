@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import select
 
 from persistence.campaigns.records import archive_campaign
 from persistence.database import Transaction
@@ -26,6 +26,7 @@ from persistence.move.moves import (
     keep_moved,
 )
 from persistence.sql.names import find_ids, name_key
+from persistence.statements import update
 from persistence.tables.campaigns import campaign, campaign_event
 from persistence.tables.flows import flow, flow_label, labeled_flow
 from persistence.tables.service import classifier

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import delete, func, insert, select
 
 from channels.sms import count_segments
 from persistence.changes import change_count, change_each_message, change_messages, note_changed
@@ -32,6 +32,7 @@ from persistence.move.moves import (
 from persistence.move.setup import write_channels
 from persistence.sql.columns import is_uuid, new_uuid, split
 from persistence.stamps import changes_of, later, touch
+from persistence.statements import update
 from persistence.tables.changes import conversation
 from persistence.tables.channels import channel_event
 from persistence.tables.flows import flow_start, flow_start_contact, flow_start_group

@@ -4,11 +4,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import func, select
 
 from persistence.database import Transaction
 from persistence.errors import Refused
 from persistence.sql.columns import split
+from persistence.statements import update
 from persistence.tables.data_jobs import moved_record, workspace_move
 from persistence.workspaces.records import Workspace, hold_workspace
 

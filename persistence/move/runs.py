@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from sqlalchemy import bindparam, func, insert, select, update
+from sqlalchemy import bindparam, func, insert, select
 
 from flows.urns import URN_LENGTH_MAX, Urn, UrnError, read_urn
 from persistence.changes import change_contacts
@@ -39,6 +39,7 @@ from persistence.move.setup import write_labels
 from persistence.sql.columns import is_uuid, new_uuid, split
 from persistence.sql.names import find_ids
 from persistence.stamps import stamped
+from persistence.statements import update
 from persistence.tables.contacts import CLOSED, OPEN, contact, ticket, ticket_event
 from persistence.tables.flows import flow, flow_run
 from persistence.tables.messages import message

@@ -4,7 +4,7 @@ Each is found here by what it became before, by its UUID or by its name, and cre
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, select
 
 from channels.types import DEFAULT_GATEWAY, RELAYER
 from persistence.channels.channels import insert_channel
@@ -43,6 +43,7 @@ from persistence.resthooks import create_subscriber, ensure_resthook
 from persistence.sql.columns import is_uuid, new_uuid
 from persistence.sql.names import check_name, free_name, name_key
 from persistence.stamps import stamped
+from persistence.statements import update
 from persistence.tables.channels import channel
 from persistence.tables.contacts import READY, field, group, topic
 from persistence.tables.deliveries import resthook, resthook_subscriber

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, bindparam, delete, insert, select, update
+from sqlalchemy import ColumnElement, and_, bindparam, delete, insert, select
 
 from channels.types import RELAYER, TYPES
 from flows.phones import PhoneError, country_of, parse_number
@@ -33,6 +33,7 @@ from persistence.relayers.pushes import via_of
 from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.columns import columns_for
 from persistence.stamps import changes_of
+from persistence.statements import update
 from persistence.tables.campaigns import trigger
 from persistence.tables.channels import CLAIM, CLAIM_CODE_LENGTH, channel, waiting_registration
 from persistence.tables.contacts import contact_urn

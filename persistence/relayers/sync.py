@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Executable, Update, bindparam, exists, insert, or_, select, update
+from sqlalchemy import Executable, Update, bindparam, exists, insert, or_, select
 
 from channels.parts import with_links
 from channels.sms import transliterate
@@ -22,7 +22,7 @@ from persistence.relayers.commands import CallReport, DeliveryReport, Report, Re
 from persistence.relayers.pushes import via_of
 from persistence.relayers.relayers import Phone, release_channels
 from persistence.relayers.reports import record_calls, record_delivery_reports, record_sms
-from persistence.statements import among, statement
+from persistence.statements import among, statement, update
 from persistence.tables.channels import channel, sync_record
 from persistence.tables.messages import ERRORED, IS_UNSENT, QUEUED, VISIBLE, WIRED, message
 

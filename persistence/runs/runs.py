@@ -8,13 +8,13 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from sqlalchemy import BindParameter, ColumnElement, Executable, bindparam, delete, select, update
+from sqlalchemy import BindParameter, ColumnElement, Executable, bindparam, delete, select
 
 from persistence.database import Transaction
 from persistence.deletions import RUN, note_deleted
 from persistence.sql.columns import split
 from persistence.stamps import RUN_COMPLETED, Changes, changes_of, stamped, tell
-from persistence.statements import among, insert_rows, json_text, statement
+from persistence.statements import among, insert_rows, json_text, statement, update
 from persistence.tables.flows import flow_run, flow_start
 
 ACTIVE, WAITING, COMPLETED = "active", "waiting", "completed"

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Column, Table, Text, delete, insert, select, type_coerce, update
+from sqlalchemy import Column, Table, Text, delete, insert, select, type_coerce
 
 from persistence.database import Database, Transaction
 from persistence.secrets.encryption import KeyRing, Sealed, SecretDamaged, SecretKeyChanged
+from persistence.statements import update
 from persistence.tables.accounts import account, account_mail
 from persistence.tables.service import secret_key_check
 

@@ -12,10 +12,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from sqlalchemy import delete, select, tuple_, update
+from sqlalchemy import delete, select, tuple_
 
 from persistence.database import Transaction, delete_old
 from persistence.sessions.parking import IS_WAITING, WAITING
+from persistence.statements import update
 from persistence.tables.contacts import contact
 from persistence.tables.flows import flow_callback, flow_session
 

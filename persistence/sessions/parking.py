@@ -19,7 +19,6 @@ from sqlalchemy import (
     select,
     true,
     union_all,
-    update,
 )
 
 from persistence.contacts.leases import ContactLeases, acquire_leases, put_back
@@ -27,7 +26,7 @@ from persistence.database import Transaction
 from persistence.leases import is_free
 from persistence.sql.columns import UtcDateTime
 from persistence.sql.due_work import has_row, list_receivers
-from persistence.statements import execute_kept, param
+from persistence.statements import execute_kept, param, update
 from persistence.tables.contacts import contact
 from persistence.tables.flows import PENDING, flow_session, flow_start_batch, parked_sprint
 

@@ -10,7 +10,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Executable, literal, select, update
+from sqlalchemy import Executable, literal, select
 
 from channels.types import GATEWAYS
 from flows.clock import write_moment
@@ -31,7 +31,7 @@ from persistence.messages.routes import Route
 from persistence.messages.templated import TemplateWish
 from persistence.sql.columns import columns_for
 from persistence.sql.due_work import beside_index, has_row
-from persistence.statements import among, statement
+from persistence.statements import among, statement, update
 from persistence.tables.accounts import user
 from persistence.tables.channels import channel
 from persistence.tables.contacts import (

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Self
 
-from sqlalchemy import Executable, bindparam, delete, exists, select, update
+from sqlalchemy import Executable, bindparam, delete, exists, select
 
 from persistence.changes import change_contacts, differs
 from persistence.contacts.leases import lock_rows
@@ -21,7 +21,7 @@ from persistence.sessions.parking import IS_WAITING, WAITING, find_free_contacts
 from persistence.sql.columns import BigId, split
 from persistence.sql.due_work import beside_index, list_due_workspaces
 from persistence.stamps import changes_of, stamped
-from persistence.statements import among, insert_rows, json_text, statement
+from persistence.statements import among, insert_rows, json_text, statement, update
 from persistence.tables.contacts import contact
 from persistence.tables.flows import flow, flow_run, flow_session
 from persistence.tables.messages import ERRORED, OUTGOING, QUEUED, message

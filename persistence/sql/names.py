@@ -8,27 +8,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeVar
 
-from sqlalchemy import (
-    ColumnElement,
-    Executable,
-    Row,
-    Select,
-    Table,
-    Text,
-    case,
-    false,
-    func,
-    or_,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Executable, Row, Select, Table, Text, case, false, func, or_, select
 
 from flows.languages import is_language
 from flows.typed import clean, plain
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LimitReached, NothingFound, RecordMissing, SystemRecord
 from persistence.sql.columns import NumberedColumns, is_uuid
-from persistence.statements import Statement, param
+from persistence.statements import Statement, param, update
 from persistence.tables.contacts import FIELD_KEY, FIELD_KEY_LENGTH
 
 RESERVED_KEYS = {"has", "is", "fields", "urns", "created_on", "last_seen_on"}

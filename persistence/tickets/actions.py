@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import bindparam, delete, func, insert, select, update
+from sqlalchemy import bindparam, delete, func, insert, select
 
 from persistence.changes import change_contacts
 from persistence.database import Transaction
@@ -21,6 +21,7 @@ from persistence.messages.incoming import ANEW
 from persistence.messages.outgoing import Draft, add_outgoing
 from persistence.sql.columns import columns_for, is_uuid, new_uuid
 from persistence.stamps import TAKEN, TICKET_ASSIGNED, TICKET_CLOSED, TICKET_OPENED, changes_of, stamped, tell
+from persistence.statements import update
 from persistence.tables.contacts import CLOSED, OPEN, contact, ticket, ticket_event
 from persistence.tickets.records import (
     ASSIGNED,

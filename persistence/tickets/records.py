@@ -2,14 +2,7 @@
 
 from collections.abc import Collection
 
-from sqlalchemy import (
-    ColumnElement,
-    case,
-    insert,
-    literal,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, case, insert, literal, select
 
 from persistence.accounts.accounts import email_key
 from persistence.database import Transaction
@@ -17,6 +10,7 @@ from persistence.errors import InvalidInput, NothingFound
 from persistence.lists import ListQuery, ListSpec, belongs_to, equals, reversible, within
 from persistence.records import Record, optional
 from persistence.stamps import TICKET_ASSIGNED, stamped, tell
+from persistence.statements import update
 from persistence.tables.accounts import membership, user, user_ref
 from persistence.tables.contacts import CONTACT_REF, OPEN, TOPIC_REF, contact, ticket, ticket_event, topic
 from persistence.teams import narrow_tickets, of_team

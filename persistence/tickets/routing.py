@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import cycle, islice
 
-from sqlalchemy import Executable, bindparam, select, update
+from sqlalchemy import Executable, bindparam, select
 
 from persistence.database import Transaction
-from persistence.statements import statement
+from persistence.statements import statement, update
 from persistence.tables.accounts import membership, sign_in, user
 from persistence.tables.contacts import team, team_member, team_topic
 from persistence.tickets.hours import WorkHours, load_hours

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, select
 
 from persistence.database import Transaction
 from persistence.errors import InUse
@@ -10,6 +10,7 @@ from persistence.lists import ListSpec, NewRecord, insert_new
 from persistence.pages import Order
 from persistence.records import Record
 from persistence.sql.names import check_new, find_id, name_key, rename_record, require_editable
+from persistence.statements import update
 from persistence.tables.contacts import ticket, ticket_event, topic
 from persistence.usages import FLOW, TEAM, list_usages, tell_living
 from persistence.workspaces.records import hold_workspace

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, Table, delete, select, update
+from sqlalchemy import Row, Table, delete, select
 
 from flows.typed import plain
 from flows.words import tokens
@@ -19,6 +19,7 @@ from persistence.leases import GOT_ON
 from persistence.repeating import MONTHLY, NEVER, WEEKLY, find_next_due, read_times
 from persistence.sql.columns import is_uuid
 from persistence.sql.names import find_all_called, must_exist, require_id
+from persistence.statements import update
 from persistence.tables.campaigns import FIRST_WORD, trigger, trigger_contact, trigger_group
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact, group

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, time
 from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, Executable, bindparam, delete, insert, select, update
+from sqlalchemy import BindParameter, ColumnElement, Executable, bindparam, delete, insert, select
 
 from persistence.channels.channels import SEEN_ID, SEEN_REF, SEEN_UUID, join_channels
 from persistence.database import Transaction
@@ -16,7 +16,7 @@ from persistence.lists import ListQuery, ListSpec, belongs_to, equals
 from persistence.pages import Order
 from persistence.records import Record, Related, optional
 from persistence.sql.names import check_room, find_id, is_called, require_id
-from persistence.statements import statement
+from persistence.statements import statement, update
 from persistence.tables.campaigns import FIRST_WORD, ONLY_WORD, trigger, trigger_contact, trigger_group
 from persistence.tables.contacts import CONTACT_REF, GROUP_REF, contact, group
 from persistence.tables.flows import FLOW_REF, flow

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import and_, insert, select, update
+from sqlalchemy import and_, insert, select
 
 from persistence.contacts.audience import Audience
 from persistence.database import Transaction
@@ -17,7 +17,7 @@ from persistence.leases import GIVEN_UP, GOT_ON, Leases
 from persistence.repeating import NEVER, find_next_due
 from persistence.sql.columns import BigId, UtcDateTime, new_uuid, time_text
 from persistence.stamps import stamped
-from persistence.statements import param
+from persistence.statements import param, update
 from persistence.tables.accounts import user, workspace
 from persistence.tables.campaigns import trigger, trigger_contact, trigger_group
 from persistence.tables.contacts import ticket, topic

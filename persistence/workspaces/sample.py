@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Table, insert, select, update
+from sqlalchemy import Table, insert, select
 
 from channels.sms import count_segments
 from flows.urns import Urn
@@ -29,6 +29,7 @@ from persistence.relayers.reports import PHONE_FAILED
 from persistence.resthooks import ensure_resthook
 from persistence.sql.columns import new_uuid, time_text
 from persistence.stamps import TAKEN, WROTE, changes_of
+from persistence.statements import update
 from persistence.tables.accounts import user
 from persistence.tables.campaigns import campaign
 from persistence.tables.channels import channel

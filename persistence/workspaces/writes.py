@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from zoneinfo import available_timezones
 
-from sqlalchemy import delete, insert, update
+from sqlalchemy import delete, insert
 
 from channels.chats import read_origin
 from flows.languages import is_language
@@ -15,6 +15,7 @@ from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.groups.groups import create_system_groups, renew_groups
 from persistence.sql.names import check_name
+from persistence.statements import update
 from persistence.tables.accounts import ORIGIN_LENGTH, WORKSPACE_NAME_LENGTH, workspace, workspace_origin
 from persistence.tickets.ticketers import create_internal_ticketer
 from persistence.tickets.topics import create_default_topic

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy import bindparam, func, select, update
+from sqlalchemy import bindparam, func, select
 from starlette.testclient import TestClient
 
 from persistence.accounts.invitations import invite
@@ -17,6 +17,7 @@ from persistence.database import Database, Transaction
 from persistence.errors import Refused
 from persistence.media.store import delete_media
 from persistence.resthooks import ensure_resthook
+from persistence.statements import update
 from persistence.tables.complete import metadata
 from persistence.tables.flows import flow
 from persistence.tables.messages import label, message
