@@ -30,7 +30,6 @@ WAITING = (
     "tests/acceptance/test_demo.py",
     "tests/quality/test_faults.py::test_a_run_hits_at_work_and_its_ledger_balances",
     "tests/deploy/test_running_from_a_wheel.py",
-    "tests/quality/test_mirrors.py",
     "tests/worker/test_faults.py",
     "tests/test_durable_servers.py",
 )

@@ -119,6 +119,7 @@ ASKING_DATABASES = (
 )
 """Those among them whose cases are about what a database finds, stores or holds up: each is asked on both."""
 ASKING_NO_DATABASE = (
+    "tests/faults/test_unusable_databases.py",
     "tests/handlers/",
     "tests/persistence/accounts/",
     "tests/persistence/backups/test_backups.py",

@@ -27,6 +27,7 @@ from tests.fuzz.rounds import ALL_PHASES, DATABASES, ORDER, Round, plan, run_rou
 from tests.phones import count_rows
 
 
+@pytest.mark.benchmark  # Schemathesis itself asks in tests/contract, and the other rounds are run below
 def test_a_round_counts_requests_and_finds_nothing(tmp_path):
     one = Round(0, 16, "gateway", "SQLite", "administrator", "fuzzing", 3)
 

@@ -10,6 +10,7 @@ from testbed.running import forked_service
 SECONDS = 5.0
 
 
+@pytest.mark.benchmark  # what it meets by chance tests/worker/mirrors meets change by change
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)  # tests/worker/mirrors meets both
 def test_clients_that_follow_the_page_about_polling_end_with_equal_copies(database_url: str, tmp_path: Path) -> None:
     with forked_service(database_url, tmp_path) as service:

@@ -23,7 +23,7 @@ from tests.factories import make_field
 from worker.jobs import begin_campaigns
 from worker.runtime import Runtime
 
-CHANGES, CHANGED_AT_ONCE = 60, 20
+CHANGES, CHANGED_AT_ONCE = 30, 20
 DUE_DATE = "2026-03-20T09:30:00+02:00"
 DUE = datetime(2026, 3, 21, 7, 30, tzinfo=UTC)
 
@@ -31,7 +31,7 @@ DUE = datetime(2026, 3, 21, 7, 30, tzinfo=UTC)
 @pytest.fixture
 def contact_ids(database: Database, workspace: Workspace) -> list[int]:
     make_field(database, workspace, "Due Date", "datetime")
-    make_members(database, workspace, 600, DUE_DATE)
+    make_members(database, workspace, 300, DUE_DATE)
     campaign = make_campaign(database, workspace, "Antenatal")
     for offset in (1, 1, 2):
         make_event(database, workspace, campaign, offset=offset)
