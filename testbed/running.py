@@ -90,6 +90,12 @@ class RunningService:
         )
         log.close()
 
+    def let_go(self) -> str:
+        """Its URL, where from now on nobody listens but the API process: without one, connections are refused."""
+        url = self.url
+        self._listener.close()
+        return url
+
     def kill(self, name: str) -> None:
         """End a process by SIGKILL, with everything it started."""
         process = self.processes.pop(name)

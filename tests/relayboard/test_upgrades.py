@@ -18,14 +18,14 @@ from persistence.tables.service import worker_heartbeat
 from persistence.workspaces.records import Workspace
 from persistence.workspaces.writes import create_workspace
 from testbed.gateways import SECRET, add_gateway
-from testbed.running import wait_until
+from testbed.running import RunningService, forked_service, wait_until
 from testbed.tokens import KEYS, SECRET_KEY, make_token
 from testbed.traffic import Outside, Traffic
-from tests.console_script import Started, call, call_forked, make_environment, started
+from tests.console_script import call, call_forked, make_environment, started
 from tests.next_version import REVISION, make_next_version
 
 LISTENING = r"listens on (http://\S+)"
-PAUSE_SECONDS, START_SECONDS = 0.1, 0.5
+PAUSE_SECONDS, START_SECONDS = 0.2, 1.0
 """Between rounds of traffic, which otherwise take the time of the nodes, most of all of one that starts."""
 ON_ONE = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 """For what programs say of a number in a table. How a schema changes, and who does it, is asked on both databases."""
@@ -253,23 +253,28 @@ def wait_until_ready(url: str) -> None:
 def test_two_nodes_are_upgraded_one_after_the_other_and_nothing_fails_or_is_lost(
     environment: dict[str, str], newer_program: Path, database_url: str, tmp_path: Path
 ) -> None:
-    """Each node runs the API and a worker; a while both versions do."""
-    environment = {
+    """Each node runs the API and a worker; a while both versions do. The nodes of the present program are forked."""
+    alike = {name: environment[f"RELAYBOARD_{name}"] for name in ("MEDIA_URL", "RATE_LIMIT")}
+    settings = {**alike, "QUEUE_URL": database_url}
+    newer = {
         **environment,
+        "PYTHONPATH": str(newer_program),
         "RELAYBOARD_QUEUE_URL": database_url,
         "RELAYBOARD_WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
         "RELAYBOARD_WEBHOOK_RETRY_DELAYS_SECONDS": "0.1,0.1,0.1",
     }
-    newer = {**environment, "PYTHONPATH": str(newer_program)}
     database = Database(database_url, keys=KEYS)
     with database.writing() as tx:
         workspace = create_workspace(tx, "Riverside Health", country="RW", timezone="Africa/Kigali")
     token = make_token(database, workspace, "administrator")
 
-    def start(place: ExitStack, program: dict[str, str]) -> Started:
-        return place.enter_context(started("serve", "--port", "0", folder=tmp_path, environment=program))
+    def start_old(place: ExitStack, name: str) -> RunningService:
+        folder = tmp_path / name
+        folder.mkdir()
+        return place.enter_context(forked_service(database_url, folder, made=(workspace, token), **settings))
 
-    def ready_url(node: Started) -> str:
+    def start_newer(place: ExitStack) -> str:
+        node = place.enter_context(started("serve", "--port", "0", folder=tmp_path, environment=newer))
         url = node.wait_for(LISTENING).group(1)
         wait_until_ready(url)
         return url
@@ -278,15 +283,15 @@ def test_two_nodes_are_upgraded_one_after_the_other_and_nothing_fails_or_is_lost
         outside = Outside()
         place.callback(outside.close)
         callback = add_watched_gateway(database, workspace, outside)
-        old = [start(place, environment) for _ in range(2)]
-        traffic = Traffic([ready_url(node) for node in old], token, callback, outside)
+        old = [start_old(place, name) for name in ("first", "second")]
+        traffic = Traffic([node.let_go() for node in old], token, callback, outside)
         with traffic.flowing(PAUSE_SECONDS):
             wait_for_more(traffic)
             for number, node in enumerate(old):
-                assert node.stop() == 0
+                assert [node.stop(name) for name in ("api", "worker")] == [0, 0]
                 wait_for_more(traffic)
                 traffic.pause_seconds = START_SECONDS
-                traffic.nodes[number] = ready_url(start(place, newer))
+                traffic.nodes[number] = start_newer(place)
                 traffic.pause_seconds = PAUSE_SECONDS
                 wait_for_more(traffic)
                 for each in traffic.nodes:
