@@ -89,9 +89,11 @@ TAKE_BACK = """() => {
 }"""
 CHANGING = ["aria-hidden-focus", "button-name", "label", "link-name", "scrollable-region-focusable", "select-name"]
 """What axe may find on a screen of another width: what is shown only there, and what scrolls only there."""
-CHECK = """async (rules) => {
+CHECK = """async ([rules, isWhole]) => {
     const some = rules && {runOnly: {type: "rule", values: rules}};
-    const found = await axe.run(document, {resultTypes: ["violations"], preload: false, iframes: false, ...some});
+    const dialog = isWhole ? null : document.querySelector("dialog[open]");
+    const where = dialog ?? (isWhole ? document : {exclude: [[".navigation"]]});
+    const found = await axe.run(where, {resultTypes: ["violations"], preload: false, iframes: false, ...some});
     return found.violations.filter(({impact}) => ["serious", "critical"].includes(impact)).map(
         ({id, nodes}) => id + ": " + nodes.slice(0, 3).map(({html, any}) =>
             html.slice(0, 160) + " " + (any[0]?.message ?? "")).join(" | "));
@@ -205,16 +207,17 @@ def findings(
     is_again: bool = False,
 ) -> list[str]:
     """Serious findings of axe, whether the page is wider than the screen or could scroll away, and, if it `walks`, what
-    a keyboard does not reach: on the `whole` screen, or without the navigation, which is the same on each page. Each
-    control takes the focus, or the key is pressed for each, as on each page once. When a page is looked at again on
-    a screen of another width, only what depends on that.
+    a keyboard does not reach: on the `whole` screen, or in the dialog that is open, or without the navigation, which is
+    the same on each page. Each control takes the focus, or the key is pressed for each, as on each page once. When a
+    page is looked at again on a screen of another width, only what depends on that.
     """
     is_partly = is_again and not EVERY_CASE
     if not page.evaluate("'axe' in window"):
         page.evaluate((installed() / "axe-core" / "axe.min.js").read_text())
     if not EVERY_CASE:
         page.evaluate(LEAVE_OUT)
-    found = [f"{where}: {finding}" for finding in page.evaluate(CHECK, CHANGING if is_partly else None)]
+    rules = CHANGING if is_partly else None
+    found = [f"{where}: {finding}" for finding in page.evaluate(CHECK, [rules, is_whole])]
     size: Any = page.viewport_size
     width = page.evaluate("document.documentElement.scrollWidth")
     found += [f"{where}: {width} wide"] if width > size["width"] else []

@@ -309,9 +309,16 @@ def test_a_ticket_is_taken_noted_answered_closed_and_reopened(somebody: BrowserC
     page = sign_in(somebody, clinic, "agent")
     arrives(page, clinic, "+250788000504", "My papers are lost").click()
     pick(page, "More actions", "Open a ticket")
+    page.get_by_label("A note that only your team sees").fill("Needs a new card")
+    expect(page.get_by_label("Assignee")).to_have_value(clinic.email("agent"))
+    assert findings(page, "ticket") == []
     page.get_by_label("Assignee").select_option("Unassigned")
     page.get_by_role("dialog").get_by_role("button", name="Open a ticket").click()
     expect(page.locator(".event", has_text="ticket opened")).to_be_visible()
+    expect(page.locator(".event", has_text="Needs a new card")).to_be_visible()
+    pick(page, "More actions", "Open a ticket")
+    page.get_by_role("dialog").get_by_role("button", name="Open a ticket").click()
+    expect(page.get_by_role("alert")).to_have_text("This contact has an open ticket already.")
     (contact,) = clinic.service.get(CONTACTS, urn="tel:+250788000504")["results"]
     (ticket,) = clinic.service.get(TICKETS, contact=contact["uuid"])["results"]
     open_page(page, clinic, "tickets", f"{ticket['uuid']}?view=nobody")
@@ -326,7 +333,7 @@ def test_a_ticket_is_taken_noted_answered_closed_and_reopened(somebody: BrowserC
     page.get_by_role("button", name="Note", exact=True).click()
     page.get_by_label("A note that only your team sees").fill("Send the form")
     page.get_by_role("dialog").get_by_role("button", name="Save").click()
-    expect(page.locator(".event.note")).to_contain_text("Send the form")
+    expect(page.locator(".event.note").last).to_contain_text("Send the form")
     page.get_by_label("Write an answer").fill("Please come on Monday.")
     page.get_by_role("button", name="Send", exact=True).click()
     wait_until(lambda: clinic.sends("Please come on Monday."), "the answer to reach the phone")
