@@ -23,6 +23,7 @@ from sqlalchemy import (
     Numeric,
     Select,
     String,
+    Table,
     Text,
     any_,
     bindparam,
@@ -35,6 +36,7 @@ from sqlalchemy import (
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.sql.selectable import LateralFromClause, NamedFromClause
 from sqlalchemy.types import TypeEngine
 
 from persistence.sql.columns import BigId, JsonIndexed, UtcDateTime
@@ -314,16 +316,50 @@ def select_records(
     ]
     if told is not None:
         columns.append(case((is_first, told)))
-    return select(*columns).select_from(_join_first(picked, source, source_id))
+    return select(*columns).select_from(_join_after(picked, source, source_id))
 
 
-def _join_first(picked: FromClause, source: FromClause, source_id: ColumnElement[int]) -> FromClause:
+class FirstRow(Join):
+    """See `join_first`."""
+
+    inherit_cache = False
+    first: LateralFromClause
+
+
+def join_first(
+    left: FromClause,
+    rows: NamedFromClause,
+    table: Table,
+    link: ColumnElement[bool],
+    order_by: Sequence[ColumnElement[Any]],
+    owner: FromClause,
+) -> FromClause:
+    """An outer join with the first of the rows of a table that `link` joins to their owner, which is a part of `left`.
+    `rows` is what the table is called in the statement. PostgreSQL reads the row where it finds it; SQLite, which has
+    no LATERAL, looks for its id first.
+    """
+    linked = select(table.c.id).where(link).order_by(*order_by).limit(ONE).correlate(owner)
+    joined = FirstRow(left, rows, rows.c.id == linked.scalar_subquery(), isouter=True)
+    joined.first = linked.with_only_columns(*table.c).lateral(rows.name)
+    return joined
+
+
+@compiles(FirstRow, "postgresql")
+def _join_lateral(joined: FirstRow, compiler: SQLCompiler, **options: Any) -> str:
+    left, first = (compiler.process(each, **{**options, "asfrom": True}) for each in (joined.left, joined.first))
+    return f"{left} LEFT OUTER JOIN {first} ON true"
+
+
+def _join_after(picked: FromClause, source: FromClause, source_id: ColumnElement[int]) -> FromClause:
     """A chain of joins that begins with `picked` and the table of `source_id`. PostgreSQL plans eight joined tables
     together (`join_collapse_limit`): it joins what stands in brackets, and is as long, for all rows of the workspace.
     """
     if isinstance(source, Join) and not any(each is source_id for each in source.right.c):
-        first = _join_first(picked, source.left, source_id)
-        return first.join(source.right, source.onclause, isouter=source.isouter)
+        first = _join_after(picked, source.left, source_id)
+        joined = type(source)(first, source.right, source.onclause, isouter=source.isouter)
+        if isinstance(source, FirstRow) and isinstance(joined, FirstRow):
+            joined.first = source.first
+        return joined
     return picked.join(source, source_id == picked.c.id)
 
 

@@ -8,11 +8,8 @@ from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
-    FromClause,
     Integer,
-    Join,
     String,
-    Table,
     case,
     func,
     literal,
@@ -20,9 +17,6 @@ from sqlalchemy import (
     null,
     select,
 )
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.compiler import SQLCompiler
-from sqlalchemy.sql.selectable import LateralFromClause, NamedFromClause
 
 from flows.phones import national_format
 from flows.words import snakify
@@ -42,7 +36,7 @@ from persistence.lists import (
     within,
 )
 from persistence.pages import Order
-from persistence.records import Parsed, Record, Shown, Template, optional
+from persistence.records import Parsed, Record, Shown, Template, join_first, optional
 from persistence.runs.runs import COMPLETED, EXPIRED, FAILED, INTERRUPTED
 from persistence.sql.columns import UtcDateTime
 from persistence.tables.contacts import contact, contact_urn
@@ -58,37 +52,6 @@ NUMBER = re.compile(r"\+[0-9]+")
 
 SHOWN_URN = contact_urn.alias("shown_urn")
 """The preferred URN of the run's contact, if there is one."""
-
-
-class FirstRow(Join):
-    """See `join_first`."""
-
-    inherit_cache = False
-    first: LateralFromClause
-
-
-def join_first(
-    left: FromClause,
-    rows: NamedFromClause,
-    table: Table,
-    link: ColumnElement[bool],
-    order_by: Sequence[ColumnElement[Any]],
-    owner: FromClause,
-) -> FromClause:
-    """An outer join with the first of the rows of a table that `link` joins to their owner, which is a part of `left`.
-    `rows` is what the table is called in the statement. PostgreSQL reads the row where it finds it; SQLite, which has
-    no LATERAL, looks for its id first.
-    """
-    linked = select(table.c.id).where(link).order_by(*order_by).limit(literal_column("1", Integer)).correlate(owner)
-    joined = FirstRow(left, rows, rows.c.id == linked.scalar_subquery(), isouter=True)
-    joined.first = linked.with_only_columns(*table.c).lateral(rows.name)
-    return joined
-
-
-@compiles(FirstRow, "postgresql")
-def _join_lateral(joined: FirstRow, compiler: SQLCompiler, **options: Any) -> str:
-    left, first = (compiler.process(each, **{**options, "asfrom": True}) for each in (joined.left, joined.first))
-    return f"{left} LEFT OUTER JOIN {first} ON true"
 
 
 SOURCE = join_first(
