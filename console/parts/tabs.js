@@ -1,6 +1,6 @@
 /** Tabs with an address each: links for a mouse, one stop for the keyboard, arrow keys between them. */
 
-import { html, useRef } from "../shared/ui.js";
+import { html, useEffect, useRef } from "../shared/ui.js";
 
 /**
  * @typedef {{name: string, text: string, address: string}} Tab
@@ -8,6 +8,8 @@ import { html, useRef } from "../shared/ui.js";
  */
 export function Tabs({ label, tabs, chosen, onChoose, children }) {
   const list = useRef(/** @type {HTMLElement | null} */ (null));
+  // On a phone some of them stand outside of the screen.
+  useEffect(() => list.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [chosen]);
   const move = (/** @type {KeyboardEvent} */ event) => {
     const isTurned = document.documentElement.dir === "rtl";
     const steps = /** @type {Record<string, number>} */ ({ ArrowRight: isTurned ? -1 : 1, ArrowLeft: isTurned ? 1 : -1, Home: -tabs.length, End: tabs.length });

@@ -1,4 +1,4 @@
-/** One box that leads everywhere: to pages, contacts, flows and messages, by the keyboard alone. */
+/** One box that leads everywhere: to pages, contacts, colleagues, flows and messages, by the keyboard alone. */
 
 import { placeOf } from "../inbox/found_messages.js";
 import { Dialog } from "../parts/dialog.js";
@@ -78,11 +78,13 @@ export default function Box({ pages, onClose }) {
   `;
 }
 
-/** What the service finds, and the flows, which are asked for once. @param {string} typed @returns {{parts: Part[], isBusy: boolean}} */
+/** What the service finds, and the flows and colleagues, which are asked for once. @param {string} typed @returns {{parts: Part[], isBusy: boolean}} */
 function useFound(typed) {
   const [flows, setFlows] = useState(/** @type {import("../shared/contract.js").Listed<"flows">[]} */ ([]));
+  const [users, setUsers] = useState(/** @type {import("../shared/contract.js").Listed<"users">[]} */ ([]));
   const [state, setState] = useState({ typed: "", parts: /** @type {Part[]} */ ([]) });
   useEffect(() => {
+    if (may("list_users")) loadAll("users").then(setUsers, () => {});
     if (may("list_flows")) loadAll("flows").then((all) => setFlows(all.filter(({ archived }) => !archived)), () => {});
   }, []);
   useEffect(() => {
@@ -100,10 +102,15 @@ function useFound(typed) {
   if (!typed) return { parts: [], isBusy: false };
   const named = flows.filter(({ name }) => has(name, typed)).slice(0, MOST);
   const flowEntries = named.map(({ uuid, name }) => ({ id: `flow-${uuid}`, icon: "flow", text: name, address: link(["flows", uuid]) }));
+  const people = users.filter(({ name, email }) => has(`${name} ${email}`, typed)).slice(0, MOST);
+  const userEntries = people.map(({ uuid, name, email, role }) => ({ id: `user-${uuid}`, icon: "person", text: name || email, beside: name ? email : "", address: workOf(email, role) }));
   // While the next answer is on its way the last one stays, so that the list does not jump.
   const [contacts, messages] = state.parts;
-  return { parts: [...(contacts ? [contacts] : []), { title: "flows.title", entries: flowEntries }, ...(messages ? [messages] : [])], isBusy: state.typed !== typed };
+  return { parts: [...(contacts ? [contacts] : []), { title: "mention.colleagues", entries: userEntries }, { title: "flows.title", entries: flowEntries }, ...(messages ? [messages] : [])], isBusy: state.typed !== typed };
 }
+
+/** The tickets of somebody, or who they are if they can have none. @param {string} email @param {string} role */
+const workOf = (email, role) => (may("list_tickets") && role !== "viewer" && role !== "surveyor" ? link(["tickets"], { view: email }) : link(["settings", "users"]));
 
 /** @param {string} typed @param {AbortSignal} stop @returns {Promise<Part>} without those that cannot be asked for: a text may be no query */
 async function contactsWith(typed, stop) {

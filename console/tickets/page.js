@@ -47,6 +47,7 @@ function TicketList({ place }) {
   const { view = "", topic = "" } = place.query;
   const chosen = place.parts[0];
   const topics = useAll("topics");
+  const colleagues = useAll(isPerson(view) ? "users" : null);
   const filters = { ...filtersOf(view), topic: topic || undefined };
   const list = useList("tickets", { ...filters, page_size: PAGE });
   const shown = list.items;
@@ -57,6 +58,8 @@ function TicketList({ place }) {
   const refresh = () => (list.refresh(), refreshOpened());
   useChanges(["ticket", "deletion"], refresh, (record) => !("deleted_on" in record) || record.uuid === chosen);
   const selection = useSelection(shown.map(({ uuid }) => uuid), may("act_on_tickets"));
+  const views = useRef(/** @type {HTMLElement | null} */ (null));
+  useEffect(() => views.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [view, colleagues]);
   const lastAt = useRef(0);
   const at = shown.findIndex(({ uuid }) => uuid === chosen);
   if (at >= 0) lastAt.current = at;
@@ -78,9 +81,10 @@ function TicketList({ place }) {
             <option value="">${t("tickets.every_topic")}</option>
             ${topics.map(({ uuid, name }) => html`<option key=${uuid} value=${uuid} selected=${uuid === topic}>${name}</option>`)}
           </select>
-          <nav class="views" aria-label=${t("tickets.views")}>
+          <nav class="views" ref=${views} aria-label=${t("tickets.views")}>
             ${VIEWS.filter(([name]) => name !== "overdue" || view === name || overdue.value > 0).map(([name, text]) => html`<a key=${name} href=${link(["tickets"], { view: name, topic })} aria-current=${name === view ? "true" : undefined}>
               ${t(text)}${name === "overdue" && overdue.value > 0 && html` <span class="count is-late">${countText(overdue)}</span>`}</a>`)}
+            ${isPerson(view) && html`<a href=${link(["tickets"], { view, topic })} aria-current="true"><bdi>${colleagues.find(({ email }) => email === view)?.name || view}</bdi></a>`}
           </nav>
         </header>
         ${selection.chosen.size > 0 && html`<${Loaded} load=${loadBulk} isPart filters=${filters} several=${severalOf} hasMore=${list.hasMore} isTickets isClosed=${view === "closed"} selection=${selection}
@@ -101,9 +105,12 @@ function TicketList({ place }) {
   `;
 }
 
+/** Whether a view is that of somebody's tickets, by their address. @param {string} view */
+const isPerson = (view) => view.includes("@");
+
 /** The filters of a view; without `overdue` it does not matter. @param {string} view */
 function filtersOf(view) {
-  const assignee = view === "mine" ? account.value?.user.email : view === "nobody" ? "nobody" : undefined;
+  const assignee = view === "mine" ? account.value?.user.email : view === "nobody" || isPerson(view) ? view : undefined;
   return { status: view === "closed" ? "closed" : "open", assignee, overdue: view === "overdue" || undefined };
 }
 

@@ -118,6 +118,13 @@ def test_what_people_wrote_is_found_and_opens_at_the_message_by_keys_alone(
     expect(page.get_by_role("heading", name="Contacts")).to_be_visible()
     page.keyboard.press("/")
     expect(page.get_by_label("Name, number or query")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+k")
+    expect(box).to_be_focused()
+    page.keyboard.type(clinic.email("agent"))
+    expect(page.get_by_role("listbox").get_by_role("option")).to_have_text(["Joel Agent" + clinic.email("agent")])
+    page.keyboard.press("Enter")
+    expect(page.locator(".views [aria-current]")).to_have_text("Joel Agent")
 
 
 def test_who_works_on_another_page_is_told_of_a_message_and_finds_where_the_unread_begin(
