@@ -18,7 +18,7 @@ from tests.console_script import call_forked
 from tests.worker.receivers import Received, Receiver, Reply, receiving
 
 EXPORT = Path(__file__).parents[1] / "flows" / "exports" / "registration.json"
-CONTACTS = int(os.environ.get("RELAYBOARD_CONVERSATIONS", "8"))
+CONTACTS = int(os.environ.get("RELAYBOARD_CONVERSATIONS", "4"))
 PHONES, STARTED_AT_ONCE, EXCHANGES = 2, 100, 10
 PLACE = "http://localhost:9000"
 WELCOME = "Welcome to Riverside Clinic! What is your name?"

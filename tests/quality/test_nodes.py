@@ -26,7 +26,7 @@ SMALL = (
     "--kill-seconds",
     "2",
     "--per-second",
-    "1",
+    "0.5",
 )
 PAGE = "# Scaling\n\n## First\n\nText.\n\n## Many nodes, measured\n\nOld.\n\n## Last\n\nText.\n"
 
