@@ -10,7 +10,7 @@ from zlib import compress, crc32
 
 import pytest
 import requests
-from playwright.sync_api import APIResponse, BrowserContext, FilePayload, Route, expect
+from playwright.sync_api import APIResponse, BrowserContext, FilePayload, Page, Request, Route, expect
 from sqlalchemy import select, update
 
 from flows.urns import Urn
@@ -37,6 +37,13 @@ from tests.worker.receivers import receiving
 
 CONTACTS, MESSAGES = "/api/v2/contacts.json", "/api/v2/messages.json"
 SENDING = re.compile(r"/api/v2/messages\.json$")
+TO_END = """() => new Promise((done) => {
+    const list = document.querySelector(".side-list");
+    list.scrollTop = list.scrollHeight;
+    const told = () => done(Number(list.querySelector(".drawn-rows li:last-child").ariaSetSize));
+    requestAnimationFrame(() => setTimeout(told));
+})"""
+"""Tells of how many rows the last one is, or -1 before the end is loaded."""
 NOTE_STATES = """() => {
     window.states = [];
     const tab = new BroadcastChannel("relayboard.changes");
@@ -126,6 +133,22 @@ def test_a_conversation_is_read_labelled_found_archived_and_its_message_deleted(
     assert "zebra" not in str(clinic.service.get(MESSAGES, contact=contact["uuid"])["results"])
 
 
+def pages_until_the_end(page: Page, total: int) -> int:
+    """How many are asked for after the first, until a list has so many rows and is scrolled through once more."""
+    asked = list[str]()
+
+    def note(request: Request) -> None:
+        asked.extend([request.url] if "cursor=" in request.url else [])
+
+    page.on("request", note)
+    wait_until(lambda: page.evaluate(TO_END) == total, "the list to come to its end")
+    page.evaluate("document.querySelector('.side-list').scrollTop = 0")
+    expect(page.locator(".drawn-rows li").first).to_have_attribute("aria-setsize", str(total))
+    assert page.evaluate(TO_END) == total
+    page.remove_listener("request", note)
+    return len(asked)
+
+
 def test_what_is_done_with_several_that_are_chosen_by_mouse_or_keys_is_undone_and_done_with_all_that_match(
     somebody: BrowserContext, clinic: Clinic
 ) -> None:
@@ -183,6 +206,8 @@ def test_what_is_done_with_several_that_are_chosen_by_mouse_or_keys_is_undone_an
         (contact_id,) = tx.execute(select(contact.c.id).where(contact.c.uuid == person["uuid"])).scalars()
         delete_contacts(tx, clinic.service.workspace.id, [contact_id])
     expect(rows).to_have_count(2)
+    total = clinic.service.get("/api/v2/conversations.json", count="true", page_size=1)["count"]["value"]
+    assert pages_until_the_end(page, total) == (total - 1) // 50
 
 
 def test_what_is_chosen_while_a_search_is_typed_stays_chosen(somebody: BrowserContext, clinic: Clinic) -> None:
