@@ -14,7 +14,9 @@ from tests.console.pages import NARROW, WIDE, arrives, choose_folder, findings, 
 CONTACTS, TICKETS = "/api/v2/contacts.json", "/api/v2/tickets.json"
 
 
-def test_an_agent_undoes_and_moves_a_whole_conversation_back_by_keys(somebody: BrowserContext, clinic: Clinic) -> None:
+def test_an_agent_undoes_moves_back_and_snoozes_a_whole_conversation_by_keys_and_it_comes_back_by_itself(
+    somebody: BrowserContext, clinic: Clinic
+) -> None:
     page = sign_in(somebody, clinic, "agent")
     for number, text in (("+250788000521", "first koala"), ("+250788000522", "second koala")):
         arrives(page, clinic, number, text)
@@ -42,19 +44,10 @@ def test_an_agent_undoes_and_moves_a_whole_conversation_back_by_keys(somebody: B
     expect(second).to_have_count(0)
     undo(page, "The messages are in the inbox again.")
     expect(second).to_be_visible()
-    assert findings(page, "a notice with Undo") == []
 
-
-def test_an_agent_snoozes_a_conversation_by_keys_and_it_comes_back_by_itself(
-    somebody: BrowserContext, clinic: Clinic
-) -> None:
-    page = sign_in(somebody, clinic, "agent")
-    for number, text in (("+250788000523", "other emu"), ("+250788000524", "first emu")):
-        arrives(page, clinic, number, text)
-    first = page.locator(".conversation", has_text="first emu")
     choose_folder(page, "To answer")
     first.click()
-    expect(page.locator(".message.in")).to_have_text(re.compile("first emu"))
+    expect(page.locator(".message.in")).to_have_text(re.compile("first koala"))
     expect(page.get_by_role("button", name="Snooze", exact=True)).to_be_visible()
     page.get_by_role("main").focus()
     page.keyboard.press("s")
@@ -62,7 +55,7 @@ def test_an_agent_snoozes_a_conversation_by_keys_and_it_comes_back_by_itself(
     page.keyboard.press("Enter")
     expect(first).to_have_count(0)
     expect(page.locator(".thread-bar.snoozed")).to_have_text(re.compile("Snoozed until .* by Joel Agent"))
-    expect(page.locator(".notice")).to_contain_text("Snoozed until")
+    expect(page.locator(".notice").last).to_contain_text("Snoozed until")
     page.keyboard.press("u")
     expect(first).to_be_visible()
     expect(page.locator(".thread-bar.snoozed")).to_have_count(0)
@@ -83,8 +76,8 @@ def test_an_agent_snoozes_a_conversation_by_keys_and_it_comes_back_by_itself(
         tx.execute(update(conversation).where(conversation.c.folder == "snoozed").values(snoozed_until=tx.now))
     expect(first).to_have_class(re.compile("unread"))
     expect(first.locator(".snoozed-until")).to_have_attribute("title", re.compile("^Back from snooze"))
-    arrives(page, clinic, "+250788000524", "third emu")
-    third = page.locator(".conversation", has_text="third emu")
+    arrives(page, clinic, "+250788000521", "third marmot")
+    third = page.locator(".conversation", has_text="third marmot")
     expect(third.locator(".snoozed-until")).to_have_count(0)
 
 

@@ -215,7 +215,6 @@ def test_a_phone_without_a_name_is_called_by_what_is_known_of_it_and_gets_one(so
         change(**what)
         page.goto(f"{clinic.service.url}/#/channels")
         page.reload()
-        assert findings(page, f"phones, one of which is called {known}") == []
         page.locator(".channel h2").get_by_role("link", name=known).click()
         expect(page.get_by_role("heading", level=1)).to_contain_text(known)
     change(address=phone["address"])

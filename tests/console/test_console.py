@@ -290,6 +290,7 @@ def test_the_inbox_is_worked_with_the_keyboard_alone(somebody, clinic):
     for place in (0, 1):
         page.keyboard.press("j")
         expect(page.locator(".conversation").nth(place)).to_have_attribute("aria-current", "true")
+        expect(page.locator(".conversation").nth(place)).to_be_focused()
     expect(page.get_by_label("Write an answer")).to_be_visible()
     page.keyboard.press("r")
     expect(page.get_by_label("Write an answer")).to_be_focused()

@@ -89,13 +89,11 @@ def test_a_tick_changes_its_own_group_also_for_a_contact_of_a_smart_group(
     assert names(stored(clinic, uuid)) == ["Kept and smart", "Kept two"]
 
 
-@pytest.mark.parametrize(
-    ("number", "text"), [("+250788000721", "2026-13-45T10:00"), ("+250788000722", "2026-01-02T10:00 visit")]
-)
 def test_a_text_that_looks_like_a_time_is_shown_and_kept_as_the_text_it_is(
-    somebody: BrowserContext, clinic: Clinic, number: str, text: str
+    somebody: BrowserContext, clinic: Clinic
 ) -> None:
-    uuid = make(clinic, number, fields={"district": text, "due_date": "2019-01-31"})
+    text, other = "2026-13-45T10:00", "2026-01-02T10:00 visit"
+    uuid = make(clinic, "+250788000721", fields={"district": text, "due_date": "2019-01-31"})
     due = stored(clinic, uuid)["fields"]["due_date"]
     page = sign_in(somebody, clinic, "editor", place="settings/account")
     edit(page, clinic, uuid)
@@ -104,11 +102,11 @@ def test_a_text_that_looks_like_a_time_is_shown_and_kept_as_the_text_it_is(
     expect(page.locator(".facts div", has_text="Due Date").locator("dd")).to_have_text("31 Jan 2019")
     expect(form.get_by_label("District")).to_have_value(text)
     expect(form.get_by_label("Due Date")).to_have_value("2019-01-31")
-    form.get_by_label("District").fill(f"{text}, again")
+    form.get_by_label("District").fill(other)
     save(page)
-    expect(page.locator(".facts div", has_text="District").locator("dd")).to_have_text(f"{text}, again")
+    expect(page.locator(".facts div", has_text="District").locator("dd")).to_have_text(other)
     fields = stored(clinic, uuid)["fields"]
-    assert (fields["district"], fields["due_date"]) == (f"{text}, again", due)
+    assert (fields["district"], fields["due_date"]) == (other, due)
 
 
 def test_agents_write_only_into_fields_that_they_may_edit(somebody: BrowserContext, clinic: Clinic) -> None:
@@ -128,15 +126,6 @@ def test_agents_write_only_into_fields_that_they_may_edit(somebody: BrowserConte
     contact = stored(clinic, uuid)
     assert contact["name"] == "Asked and answered"
     assert (contact["fields"]["district"], contact["fields"]["village"]) == ("Gasabo", "Gisozi")
-
-
-def test_an_editor_writes_into_fields_that_agents_only_see(somebody: BrowserContext, clinic: Clinic) -> None:
-    uuid = make(clinic, "+250788000732", name="Edited", fields={"district": "Gasabo"})
-    page = sign_in(somebody, clinic, "editor", place="contacts")
-    edit(page, clinic, uuid)
-    page.get_by_role("dialog").get_by_label("District").fill("Rubavu")
-    save(page)
-    assert stored(clinic, uuid)["fields"]["district"] == "Rubavu"
 
 
 def test_each_type_of_field_has_the_input_in_which_its_values_are_read_and_changed(

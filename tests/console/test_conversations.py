@@ -287,7 +287,6 @@ def test_an_answer_carries_a_saved_text_choices_a_picture_and_a_recording(
     expect(row.locator(".you")).to_have_text(f"{colleague}:")
     expect(page.locator(".message.out .author")).to_have_text(["You", colleague])
     expect(page.locator(".message.out time")).to_have_count(2)
-    assert findings(page, "what was sent") == []
     (_, _, message, _) = clinic.service.get(MESSAGES, contact=contact["uuid"])["results"]
     assert [each["text"] for each in message["quick_replies"]] == ["Thanks", "Where is it?"]
     assert len(message["attachments"]) == 2
@@ -529,7 +528,6 @@ def test_a_template_is_sent_while_a_channel_takes_nothing_else_and_previewed_to_
     preview = page.locator(".preview-card")
     expect(preview.locator(".text")).to_have_text("Hi whatsapp:250788123123, come at 8")
     expect(preview).to_contain_text("Sent as the template reminder.")
-    assert findings(page, "a template to many") == []
     page.get_by_role("button", name="Send", exact=True).click()
     expect(page.locator(".template-values li")).to_have_text(["@contact.urn", "8"])
     assert findings(page, "a broadcast of a template") == []

@@ -24,7 +24,6 @@ def test_a_failed_delivery_is_read_and_sent_again(somebody, clinic):
         wait_until(lambda: delivered(clinic, phone), "the test to be delivered")
         page.get_by_role("button", name="Refresh").click()
         expect(page.locator("tbody .badge")).to_have_text("delivered")
-        assert findings(page, "deliveries") == []
 
         page.locator(".delivery-link").first.click()
         dialog = page.get_by_role("dialog")

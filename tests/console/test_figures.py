@@ -42,7 +42,6 @@ def test_a_manager_sees_first_what_came_and_what_needs_somebody(somebody, clinic
     page.mouse.up()
     active = sum(day["active_contacts"] for day in figures["days"])
     expect(bars.locator(".legend strong")).to_have_text(re.compile(rf"^{active:,}$"))
-    assert findings(page, "overview") == []
     page.set_viewport_size(NARROW)
     page.emulate_media(color_scheme="dark")
     expect(page.locator(".chart canvas")).to_have_count(3)
@@ -105,7 +104,7 @@ def test_a_flow_shows_where_its_contacts_are_and_gives_its_results_as_a_file(som
     for tab in ("Drawing", "Results", "Runs", "Starts", "Revisions"):
         page.get_by_role("tab", name=tab).click()
         expect(page.get_by_role("tabpanel", name=tab)).to_be_visible()
-        assert findings(page, f"{tab} of a flow on a phone") == []
+        assert findings(page, f"{tab} of a flow on a phone", is_again=tab in ("Drawing", "Results")) == []
 
 
 def test_results_lead_to_those_who_answered_and_a_node_to_those_who_wait(somebody, clinic):
@@ -199,7 +198,6 @@ def test_the_times_of_tickets_are_plotted_with_their_numbers(somebody, clinic):
     times.get_by_text("Numbers", exact=True).click()
     untimed = [cell == "–" for cell in times.locator("tbody tr td:nth-child(2)").all_inner_texts()]
     assert untimed == [day["first_reply_seconds"] is None for day in figures]
-    assert findings(page, "times of tickets") == []
 
 
 def test_a_manager_reads_reports_and_saves_them(somebody, clinic):
@@ -241,9 +239,8 @@ def test_what_is_planned_stands_on_the_calendar(somebody, clinic):
     page.get_by_role("link", name="Calendar").click()
     expect(page.locator(".due", has_text="Vaccination week")).to_be_visible()
     expect(page.locator(".calendar-day")).to_have_count(35)
-    assert findings(page, "calendar") == []
     page.set_viewport_size(NARROW)
-    assert findings(page, "calendar on a phone", is_again=True) == []
+    assert findings(page, "calendar on a phone") == []
     page.locator(".due", has_text="Vaccination week").click()
     expect(page.get_by_role("heading", name="Message to many")).to_be_visible()
     assert page.url.endswith(made["uuid"])
@@ -256,12 +253,10 @@ def test_a_channel_shows_its_traffic_and_sends_a_test_and_a_phone_is_added_by_it
     code = page.get_by_role("img", name=f"QR code with the address {clinic.service.url}")
     expect(code).to_be_visible()
     expect(code.locator("path")).to_have_attribute("d", re.compile(r"^M0 0h1v1h-1zM1 0h1v1h-1z"))
-    assert findings(page, "add a phone") == []
     page.keyboard.press("Escape")
     page.get_by_role("link", name="Back").click()
     page.get_by_role("link", name="Clinic phone").click()
     expect(page.get_by_role("region", name="Messages").locator("canvas")).to_be_visible()
-    assert findings(page, "channel") == []
     page.get_by_role("button", name="Send a test message").click()
     page.get_by_label("Your number").fill("+250 788 000 991")
     page.get_by_role("dialog").get_by_role("button", name="Send").click()

