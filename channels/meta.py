@@ -28,9 +28,9 @@ from channels.calls import (
     Unread,
 )
 from channels.declaration import Setting
-from channels.parts import with_links
 from channels.reading import linked_file, mapping, mappings, moment, word
 from channels.signatures import hmac_hex, is_same
+from channels.sms import with_links
 from flows.words import cut_between_letters
 
 VERSION = "v23.0"

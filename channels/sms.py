@@ -1,4 +1,6 @@
-"""Texts as SMS: their alphabet and number of segments, parts that fit, and transliteration into the short alphabet.
+"""Texts in the parts that a gateway takes, by characters or by segments of an SMS, and parts that came in joined.
+
+Texts as SMS: their alphabet and number of segments, parts that fit, and transliteration into the short alphabet.
 
 An SMS has 140 bytes: 160 characters of the default alphabet of GSM (3GPP TS 23.038, 6.2.1), or 70 units of UTF-16 if
 one character of the text is in neither that alphabet nor its extension. A header takes seven and three of these from
@@ -8,11 +10,47 @@ each segment of a longer text. A character of the extension takes two, of which 
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from channels.parts import with_links
-from flows.words import list_letters
+from channels.calls import Received
+from flows.words import cut_between_letters, list_letters
+
+
+def with_links(text: str, urls: Iterable[str]) -> str:
+    """The text as it goes where files cannot: their URLs follow it."""
+    return "\n".join([text, *urls]).strip("\n")
+
+
+def split_text(text: str, length: int) -> list[str]:
+    """Parts of at most `length` characters, cut at white space if there is any in the second half of a part, and
+    otherwise between letters as people see them."""
+    parts = []
+    while len(text) > length:
+        cut = max(text.rfind(" ", length // 2, length + 1), text.rfind("\n", length // 2, length + 1))
+        cut = cut if cut > 0 else len(cut_between_letters(text, length))
+        parts.append(text[:cut].rstrip())
+        text = text[cut:].lstrip()
+    return [*parts, text] if text or not parts else parts
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part (from 1) of a person's message of so many; all have its reference, sender and destination."""
+
+    sender: str
+    destination: str
+    reference: int
+    total: int
+    number: int
+    text: str
+
+
+def join(pieces: Sequence[Piece]) -> Received:
+    """The message of these pieces; what is missing is left out."""
+    ordered = sorted(pieces, key=lambda each: each.number)
+    return Received(ordered[0].sender, "".join(each.text for each in ordered))
+
 
 BASIC = frozenset(
     "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§"

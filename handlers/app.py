@@ -13,11 +13,10 @@ from connexion.middleware import ConnexionMiddleware
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from handlers.asgi.callbacks import Callbacks
 from handlers.asgi.console import Bypass, Console
 from handlers.asgi.cross_origin import CrossOrigin
 from handlers.asgi.explorer import Explorer
-from handlers.asgi.gateway import GatewayCalls
+from handlers.asgi.gateway import Callbacks, GatewayCalls
 from handlers.asgi.guard import Guard
 from handlers.asgi.health import Check, Health, Traced
 from handlers.asgi.plain_responses import ClientGone, PlainResponse, Refusal, detail_response
@@ -28,8 +27,7 @@ from handlers.asgi.uploads import UploadPlaces
 from handlers.asgi.webchat import ADDRESS_PART, WebChat
 from handlers.contract.operations import load_contract, whole_paths
 from handlers.contract.resolver import HandlerResolver
-from handlers.contract.routing import SECURITY, Endpoints, middlewares, trusted_documents
-from handlers.contract.validation import VALIDATORS
+from handlers.contract.routing import SECURITY, VALIDATORS, Endpoints, middlewares, trusted_documents
 from handlers.errors import (
     TooManyRequests,
     answer_database,

@@ -44,7 +44,7 @@ from persistence.relayers.reports import trim_forgotten
 from persistence.relayers.sync import trim_syncs
 from persistence.resthooks import trim_resthook_events
 from persistence.service.diagnosis import trim_heartbeats
-from persistence.sessions.callbacks import trim_callbacks
+from persistence.sessions.parking import trim_callbacks
 from persistence.sql.due_work import Share
 from persistence.sql.statistics import learn_filled_tables, refresh_statistics
 from persistence.tokens import forget_windows, trim_answers

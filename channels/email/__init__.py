@@ -12,7 +12,7 @@ from functools import partial
 from channels.calls import Callback, Heard, Later, Message, Outcome, Refused, Sent, Settings, Unread
 from channels.declaration import Carries, ChannelType, Setting
 from channels.email.reading import ANSWERS, UNSUBSCRIBE, read_mail
-from channels.parts import with_links
+from channels.sms import with_links
 
 MAIL_TYPES = ("message/rfc822", "application/octet-stream", "text/plain", "")
 POLICY = SMTP.clone(cte_type="7bit")

@@ -13,8 +13,7 @@ from channels.calls import FORM_TYPE, Later, Message, Outcome, Refused, Request,
 from channels.declaration import read_headers
 from channels.external.elements import is_xml, read_xml
 from channels.external.names import find_text, list_names, mean, read_table
-from channels.parts import split_text, with_links
-from channels.sms import cut, is_short
+from channels.sms import cut, is_short, split_text, with_links
 
 PART_LENGTH = 160
 LENGTH, SEGMENTS = "length", "segments"

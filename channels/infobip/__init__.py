@@ -24,10 +24,9 @@ from channels.calls import (
     Unread,
 )
 from channels.declaration import Carries, ChannelType, Setting
-from channels.parts import with_links
 from channels.reading import mapping, mappings, moment, word
 from channels.signatures import is_same
-from channels.sms import cut
+from channels.sms import cut, with_links
 
 API_URL = "https://api.infobip.com"
 SEGMENTS = 10

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from channels import meta
 from channels.calls import Callback, Heard, Message, Request, Settings
 from channels.declaration import Carries, ChannelType, Setting
-from channels.parts import split_text
 from channels.reading import fetch_linked
+from channels.sms import split_text
 
 API_URL = "https://graph.instagram.com"
 MOST_BYTES = 1000

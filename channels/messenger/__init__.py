@@ -6,8 +6,8 @@ from urllib.parse import quote
 from channels import meta
 from channels.calls import Callback, Heard, Message, Request, Settings
 from channels.declaration import Carries, ChannelType, Setting
-from channels.parts import split_text
 from channels.reading import fetch_linked
+from channels.sms import split_text
 
 API_URL = "https://graph.facebook.com"
 TEXT_LENGTH = 2000

@@ -9,8 +9,8 @@ from typing import Any
 
 from channels.calls import Later, Message, Outcome, Received, Refused, Sent, Settings, State, Status
 from channels.declaration import Carries, ChannelType, Setting
-from channels.parts import Piece
 from channels.smpp.coding import MOST_PARTS, choose_coding, header_of, read_header, read_text
+from channels.sms import Piece
 
 TON_INTERNATIONAL, TON_NETWORK, TON_ALPHANUMERIC = 1, 3, 5
 NPI_NONE, NPI_ISDN = 0, 1

@@ -28,9 +28,9 @@ from channels.calls import (
     Unread,
 )
 from channels.declaration import Carries, ChannelType, Setting
-from channels.parts import split_text, with_links
 from channels.reading import mapping, mappings, moment, path_of, word
 from channels.signatures import hmac_hex, is_same
+from channels.sms import split_text, with_links
 
 API = "https://api.telegram.org"
 TEXT_LENGTH, CAPTION_LENGTH = 4096, 1024

@@ -30,10 +30,9 @@ from channels.calls import (
     Unread,
 )
 from channels.declaration import Carries, ChannelType, Setting
-from channels.parts import split_text, with_links
 from channels.reading import follow, mapping, word
 from channels.signatures import hmac_base64, is_same
-from channels.sms import cut
+from channels.sms import cut, split_text, with_links
 from channels.twilio.templates import CONTENT_URL, fill, page_url, read_page
 
 API_URL = "https://api.twilio.com"

@@ -31,9 +31,9 @@ from channels.calls import (
     Unread,
 )
 from channels.declaration import Carries, ChannelType, Setting
-from channels.parts import split_text, with_links
 from channels.reading import fetch_linked, linked_file, mapping, moment, word
 from channels.signatures import hmac_hex, is_same
+from channels.sms import split_text, with_links
 from flows.words import cut_between_letters
 
 API_URL = "https://chatapi.viber.com"

@@ -29,10 +29,9 @@ from channels.calls import (
     Unread,
 )
 from channels.declaration import Carries, ChannelType, Setting
-from channels.parts import with_links
 from channels.reading import follow, linked_file, mapping, mappings, moment, word
 from channels.signatures import Digest, basic, check_age, check_private_key, hmac_hex, is_same, read_jwt
-from channels.sms import cut, is_short
+from channels.sms import cut, is_short, with_links
 from channels.vonage.messages import MESSAGES_URL, link, requests_of_application
 
 API_URL = "https://rest.nexmo.com"

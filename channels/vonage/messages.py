@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from channels.calls import Attachment, Message, Request, Settings
-from channels.parts import split_text, with_links
 from channels.signatures import basic, sign_jwt
-from channels.sms import cut
+from channels.sms import cut, split_text, with_links
 
 MESSAGES_URL = "https://api.nexmo.com"
 SEGMENTS = 6

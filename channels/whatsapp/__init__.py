@@ -23,9 +23,9 @@ from channels.calls import (
     Unread,
 )
 from channels.declaration import Carries, ChannelType, FoundTemplate, Setting, TemplateStatus
-from channels.parts import split_text
 from channels.reading import mapping, mappings, path_of, word
 from channels.signatures import hmac_hex, is_same
+from channels.sms import split_text
 from channels.whatsapp.errors import accepted
 from channels.whatsapp.hearing import read_change
 from flows.words import cut_between_letters

@@ -8,15 +8,15 @@ from flows.definition import Action
 from flows.definition.action_types import FAILURE, NOT_OFFLINE, SUCCESS, action_type
 from flows.definition.fields import text
 from flows.engine.context.contact_context import REDACTED_PATH, preferred_urn
-from flows.engine.context.run_context import describe_early_step
+from flows.engine.context.root import describe_early_step
 from flows.engine.interface_events import JSON_HEADERS, make_interface_event
 from flows.engine.services import WebhookRequest
 from flows.engine.state import Result, Step
 from flows.engine.visit import Visit
 from flows.engine.webhook_calls import CallOutcome, log_call, make_call, remember_call, save_call_result
 from flows.environment import Environment
+from flows.expressions.conversions import render_json
 from flows.expressions.functions.numbers import attachment_parts
-from flows.expressions.rendering import render_json
 from flows.expressions.values import to_value
 from flows.urns import UrnError, parse
 

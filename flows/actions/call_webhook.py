@@ -16,7 +16,7 @@ from flows.engine.webhook_calls import (
     remember_call,
     save_call_result,
 )
-from flows.expressions.rendering import render_json
+from flows.expressions.conversions import render_json
 from flows.expressions.templates import cut_text
 from flows.expressions.values import to_value
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flows.expressions.rendering import VALUE_NESTING_LIMIT
+from flows.expressions.conversions import VALUE_NESTING_LIMIT
 from flows.places import LEVELS_MAX
 
 Schema = Mapping[str, Any]

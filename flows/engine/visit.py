@@ -22,11 +22,10 @@ from flows.engine.modifiers.editor import ContactEditor
 from flows.engine.services import ServiceError
 from flows.engine.sprint import Sprint
 from flows.engine.state import Result, Run
-from flows.expressions.conversions import ESCAPED_NUL, to_text
+from flows.expressions.conversions import ESCAPED_NUL, render, render_json, to_text
 from flows.expressions.evaluation import Budget, Evaluation, ExpressionError, ExpressionTooComplexError
 from flows.expressions.functions import find_function
 from flows.expressions.functions.registry import Outcome
-from flows.expressions.rendering import render, render_json
 from flows.expressions.templates import TEXT_LIMIT, Template, TextResult, ValueResult, cut_text, evaluate_value
 from flows.expressions.values import Property, Value, XError, XObject, to_value
 from flows.numbers import LARGEST_INTEGER, render_decimal

@@ -8,9 +8,8 @@ from datetime import date, datetime, time
 from decimal import Decimal
 
 from flows.expressions import decimals
-from flows.expressions.conversions import to_number, to_text
+from flows.expressions.conversions import check_depth, to_number, to_text
 from flows.expressions.evaluation import Budget, Evaluation, ExpressionError
-from flows.expressions.rendering import check_depth
 from flows.expressions.values import Value, XArray, XError, XFunction, XObject
 from flows.typed import compose
 

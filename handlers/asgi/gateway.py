@@ -1,19 +1,27 @@
-"""What gateways call, by GET or POST: `/c/TYPE/<channel uuid>/<secret>/<action>`, read by the channel's type. The usual
-type has an older path too, `/handlers/TYPE/<action>/<channel uuid>/<secret>/` (relayer protocol, section 22.2). Instead
-of the URL, the header `Authorization: Bearer <secret>` may contain the secret.
+"""What others call without a token of ours: gateways, and systems for which a flow waits.
+
+Gateways call by GET or POST: `/c/TYPE/<channel uuid>/<secret>/<action>`, read by the channel's type. The usual type has
+an older path too, `/handlers/TYPE/<action>/<channel uuid>/<secret>/` (relayer protocol, section 22.2). Instead of the
+URL, the header `Authorization: Bearer <secret>` may contain the secret.
+
+Other systems continue a flow by `POST /callbacks/TOKEN`, once. Whoever made no such address, or comes too late, or
+comes twice, learns the same: that there is nothing.
 """
 
 import re
 import time
 from dataclasses import dataclass, field
 from functools import partial
+from urllib.parse import parse_qsl
 
+import orjson
 from starlette.requests import Request as HttpRequest
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from channels.calls import Answer, BadSignature, Callback, Unread
 from channels.types import DEFAULT_GATEWAY, GATEWAYS, TYPES
 from handlers.asgi.plain_responses import PlainResponse, detail_response, header, json_response, wrong_method
+from handlers.asgi.rate_limiter import Calls, address_of
 from handlers.asgi.store_responses import unavailable_response
 from handlers.contract.resolver import stored_root
 from handlers.errors import explain_database
@@ -27,6 +35,7 @@ from persistence.database import Transaction
 from persistence.errors import DatabaseError, Refused
 from persistence.media.incoming import receive_contents
 from persistence.media.store import StoreUnavailable, settle_received
+from persistence.sessions.parking import Address, read_address, receive_callback
 
 METHODS = ("GET", "POST")
 SCOPE_LENGTH = 24
@@ -229,3 +238,72 @@ def _ask_for_secret(error: WrongSecret) -> PlainResponse:
 def hide_secret(path: str) -> str:
     """A path for the log, without the secret of a gateway."""
     return path if path.startswith(API_PREFIX) else SECRET_PLACE.sub(r"\1***", path)
+
+
+CALLBACK_PREFIX = "/callbacks/"
+CALLBACK_SECRET = re.compile(rf"\A{CALLBACK_PREFIX}.+", re.DOTALL)
+CALLBACK_METHODS = ("POST",)
+CALLBACK_BYTES = 10_000
+"""What a result keeps as its `extra`."""
+MOST_PAIRS = 100
+LANE = "callbacks"
+FORM = b"application/x-www-form-urlencoded"
+NOTHING_HERE = "There is nothing at this URL."
+
+
+class Callbacks:
+    """ASGI layer for callbacks; other requests go to the inner layer. `calls` counts those of each IP address."""
+
+    def __init__(self, app: ASGIApp, calls: Calls) -> None:
+        self.app = app
+        self._calls = calls
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not scope["path"].startswith(CALLBACK_PREFIX):
+            await self.app(scope, receive, send)
+            return
+        page = wrong_method(scope, CALLBACK_METHODS) or await self._answer(scope)
+        await page.send(send)
+
+    async def _answer(self, scope: Scope) -> PlainResponse:
+        context = context_of(scope)
+        service = context.service
+        self._calls.spend(LANE, address_of(scope))
+        address = read_address(scope["path"].removeprefix(CALLBACK_PREFIX), service.secret_keys)
+        if address is None:
+            return detail_response(404, NOTHING_HERE)
+        try:
+            spend = partial(service.callback_limiter.spend, address.workspace_id, LANE)
+            allowance = await service.pool.run(spend, service.limiter)
+            if not allowance.is_granted:
+                seconds = str(allowance.reset_seconds)
+                return detail_response(
+                    429, f"Too many calls; try again in {seconds} seconds.", {"Retry-After": seconds}
+                )
+            body = await context.body.read()
+            store = partial(_store, service, address, read_text(header(scope, b"content-type"), body))
+            return await service.write_lanes.run(address.workspace_id, service.write_limiter, store)
+        except DatabaseError as error:
+            return detail_response(*explain_database(error))
+
+
+def read_text(media_type: bytes | None, body: bytes) -> str:
+    """What a call brings, as text without NUL; a form becomes JSON. Many programs say of JSON that it is a form."""
+    text = body.decode("utf-8", "replace").replace("\0", "")
+    if (media_type or b"").partition(b";")[0].strip().lower() != FORM or text.lstrip().startswith(("{", "[")):
+        return text
+    try:
+        pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_PAIRS)
+    except ValueError:
+        return text
+    return orjson.dumps({name: value.replace("\0", "") for name, value in pairs}).decode()
+
+
+def hide_token(path: str) -> str:
+    """A path for the log, without the token of a callback."""
+    return CALLBACK_SECRET.sub(f"{CALLBACK_PREFIX}***", path)
+
+
+def _store(service: Service, address: Address, text: str) -> PlainResponse:
+    is_taken = service.database.write(lambda tx: receive_callback(tx, address, text))
+    return PlainResponse(b"", "", 204) if is_taken else detail_response(404, NOTHING_HERE)

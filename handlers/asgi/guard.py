@@ -9,13 +9,20 @@ from contextlib import AsyncExitStack
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from handlers.asgi.callbacks import MOST_BYTES as CALLBACK_BYTES
-from handlers.asgi.callbacks import PREFIX as CALLBACK_PREFIX
-from handlers.asgi.callbacks import hide_token
-from handlers.asgi.gateway import PREFIXES, hide_secret
+from handlers.asgi.gateway import CALLBACK_BYTES, CALLBACK_PREFIX, PREFIXES, hide_secret, hide_token
 from handlers.asgi.health import count_request
 from handlers.asgi.plain_responses import ClientGone, Refusal, detail_response, header
-from handlers.asgi.request_body import Body, BodyMemory, check_encodings, check_host, check_url, replay, take_media_type
+from handlers.asgi.request_body import (
+    CHAT_PREFIX,
+    TYPED_PREFIXES,
+    Body,
+    BodyMemory,
+    check_encodings,
+    check_host,
+    check_url,
+    replay,
+    take_media_type,
+)
 from handlers.request import KEY, RequestContext, context_of
 from relayboard.base.logs import current_request_id, write_line
 from relayboard.base.settings import Settings
@@ -25,9 +32,6 @@ errors = logging.getLogger("relayboard.api")
 
 FORM_ENVELOPE_BYTES = 1024 * 1024
 UPLOAD_LIMIT_BYTES = 25 * 1024 * 1024 + FORM_ENVELOPE_BYTES
-JSON_PREFIX, CHAT_PREFIX = "/api/", "/chat/"
-TYPED_PREFIXES = (JSON_PREFIX, CHAT_PREFIX)
-"""Of operations with one media type, which a request may leave out."""
 JSON_TYPE = b"application/json"
 FORM_TYPE = b"multipart/form-data"
 READING = frozenset({"GET", "HEAD", "OPTIONS"})

@@ -17,6 +17,10 @@ from starlette.types import Message, Receive, Scope
 from handlers.asgi.plain_responses import ClientGone, Refusal, header
 from persistence.errors import NotAllowed
 
+JSON_PREFIX, CHAT_PREFIX = "/api/", "/chat/"
+TYPED_PREFIXES = (JSON_PREFIX, CHAT_PREFIX)
+"""Of operations with one media type, which a request may leave out."""
+
 SLOWEST_BYTES_PER_SECOND = 4096
 HELD_LIMIT_BYTES = 64 * 1024 * 1024
 LONGEST_LENGTH = 15

@@ -24,7 +24,7 @@ from handlers.contract.operations import (
     load_contract,
     only_reads,
 )
-from handlers.contract.validation import read_json
+from handlers.contract.routing import read_json
 from handlers.request import (
     PAGE_OPTIONS,
     ChatCaller,

@@ -2,7 +2,7 @@
 
 from handlers.answers import Answer, NumberedListAnswer, created
 from handlers.request import Request
-from persistence.flow_starts.expansion import begin_start
+from persistence.flow_starts.batches import begin_start
 from persistence.flow_starts.flow_starts import create_start, read_phone_form
 from persistence.runs.records import RUNS_V1, read_runs_of_start
 

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, case, delete, func, select
 
 from channels.calls import Received
-from channels.parts import Piece, join
+from channels.sms import Piece, join
 from persistence.channels.channels import Source
 from persistence.channels.gateway_reports import Gateway
 from persistence.channels.health import CONNECTION_ENDED, CONNECTION_UNUSED

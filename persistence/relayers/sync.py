@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Executable, Update, bindparam, exists, insert, or_, select
 
-from channels.parts import with_links
-from channels.sms import transliterate
+from channels.sms import transliterate, with_links
 from persistence.changes import change_messages, note_changed
 from persistence.channels.channels import Source
 from persistence.channels.events import find_pending

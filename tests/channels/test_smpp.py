@@ -7,7 +7,6 @@ import pytest
 
 from channels import sms
 from channels.calls import Attachment, Later, Message, Received, Refused, Sent, Status
-from channels.parts import Piece, join
 from channels.smpp import (
     MESSAGE_PAYLOAD,
     MESSAGE_STATE,
@@ -23,6 +22,7 @@ from channels.smpp import (
     submits,
 )
 from channels.smpp.coding import GSM_CODING, UCS2_CODING, decode_gsm, encode_gsm, read_text, unpack_septets
+from channels.sms import Piece, join
 
 PERSON, US = Address("250788123456", 1, 1), Address("8080", 3, 0)
 RECEIPT = "id:{} sub:001 dlvrd:001 submit date:2603011200 done date:2603011201 stat:{} err:{} text:Hello"

@@ -7,7 +7,7 @@ from typing import Any
 
 import anyio
 
-from handlers.contract.validation import read_json
+from handlers.contract.routing import read_json
 from handlers.request import RequestContext, context_of
 
 

@@ -23,7 +23,7 @@ from persistence.database import Database, Transaction
 from persistence.deliveries import leases as deliveries
 from persistence.deliveries.leases import AttemptOutcome, lease_deliveries, list_due_receivers, record_attempt
 from persistence.deliveries.outbox import record_channel_event
-from persistence.flow_starts import batches, expansion
+from persistence.flow_starts import batches
 from persistence.groups import smart_groups
 from persistence.leases import MOST_ATTEMPTS, Leases
 from persistence.media import incoming
@@ -41,7 +41,7 @@ LATER = timedelta(minutes=5)
 PAST = datetime(2026, 1, 1, tzinfo=UTC)
 NEXT: dict[Leases, dict[str, Any]] = {
     broadcasts.LEASES: {"status": "queued"},
-    expansion.LEASES: {"status": "pending", "is_expanded": False},
+    batches.EXPANSIONS: {"status": "pending", "is_expanded": False},
     batches.LEASES: {"status": "pending"},
     schedules.LEASES: {"type": SCHEDULE, "next_fire_on": PAST, "is_archived": False},
     fires.PASSES: {"scheduling_since": PAST},

@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from persistence.contacts.writes import ContactChange, create_contact
 from persistence.database import Database
-from persistence.flow_starts.expansion import expand_start
+from persistence.flow_starts.batches import expand_start
 from persistence.flows.records import archive_flow
 from persistence.groups.groups import create_group
 from persistence.tables.campaigns import trigger

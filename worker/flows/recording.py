@@ -11,9 +11,8 @@ from persistence.contacts.urns import FixedClock
 from persistence.database import Transaction
 from persistence.flows.records import find_archived
 from persistence.messages.incoming import finish_messages, give_up_messages
-from persistence.runs.runs import RunState, save_runs
-from persistence.runs.states import describe_run
-from persistence.sessions.callbacks import CALLBACK, WAKE, forget_callbacks, load_callbacks
+from persistence.runs.runs import RunState, describe_run, save_runs
+from persistence.sessions.parking import CALLBACK, CALLBACK_WAKE, forget_callbacks, load_callbacks
 from persistence.sessions.sessions import (
     SessionState,
     expire_sessions,
@@ -178,7 +177,7 @@ def _end_called(tx: Transaction, workspace_id: int, states: Sequence[SessionStat
     """Ends waits for callbacks that arrived before the waits were recorded."""
     called = load_callbacks(tx, workspace_id, [each.state for each in states if each.state and each.status == WAITING])
     if called:
-        tx.wake(WAKE)
+        tx.wake(CALLBACK_WAKE)
     return [each._replace(timeout_on=tx.now) if each.uuid in called else each for each in states]
 
 

@@ -12,24 +12,26 @@ from persistence.contacts.leases import see_free
 from persistence.database import Transaction
 from persistence.flow_starts.batches import (
     StartBatch,
+    begin_expansion,
     end_next_runs,
     end_start,
+    expand_start,
     find_left_out,
     find_made_runs,
     find_started,
     finish_batch,
     give_up_batch,
     lease_batch,
+    lease_start,
     leave_parked,
     list_ending_workspaces,
+    list_expanding_workspaces,
     list_starting_workspaces,
     postpone_batch,
 )
-from persistence.flow_starts.expansion import begin_expansion, expand_start, lease_start, list_expanding_workspaces
 from persistence.flow_starts.flow_starts import CAMPAIGN, FAILED, FLOW_ACTION, TICKET
 from persistence.leases import MOST_ATTEMPTS
-from persistence.sessions.callbacks import CALLBACK, ReceivedCallback, load_callbacks
-from persistence.sessions.parking import STARTS, park
+from persistence.sessions.parking import CALLBACK, STARTS, ReceivedCallback, load_callbacks, park
 from persistence.sessions.sessions import (
     WaitingSession,
     count_anew,

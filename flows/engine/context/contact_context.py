@@ -17,7 +17,7 @@ from flows.engine.contact import Contact, Ticket, without_query
 from flows.engine.options import Options
 from flows.engine.state import Run, Session
 from flows.environment import Environment
-from flows.expressions.rendering import render
+from flows.expressions.conversions import render
 from flows.expressions.values import Deprecated, Getter, Property, Shape, Value, XArray, XObject, XRecord
 from flows.urn_schemes import SCHEMES
 from flows.urns import Urn, write_contact_reference

@@ -3,9 +3,9 @@
 Functions that convert between types (flow format, functions).
 """
 
+from flows.expressions.conversions import render
 from flows.expressions.evaluation import Evaluation, ExpressionError
 from flows.expressions.functions.registry import ANY, BOOLEAN, DATE, DATETIME, NUMBER, RAW, TEXT, TIME, function
-from flows.expressions.rendering import render
 from flows.expressions.values import Value, XArray, XError, to_value
 
 ITEM_LIMIT = 10_000

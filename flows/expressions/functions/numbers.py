@@ -8,10 +8,9 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 
 from flows import urns
 from flows.expressions import decimals
-from flows.expressions.conversions import format_value, read_json
+from flows.expressions.conversions import format_value, read_json, render, render_json
 from flows.expressions.evaluation import OUT_OF_RANGE, Evaluation, ExpressionError
 from flows.expressions.functions.registry import ANY, BOOLEAN, INTEGER, NUMBER, RAW, TEXT, function
-from flows.expressions.rendering import render, render_json
 from flows.expressions.values import Value, XError, XObject, describe
 from flows.numbers import format_number, render_decimal
 

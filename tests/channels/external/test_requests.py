@@ -8,7 +8,7 @@ from xml.etree.ElementTree import fromstring
 import pytest
 
 from channels.calls import Attachment, Later, Message, QuickReply, Request, Response, Sent
-from channels.parts import split_text
+from channels.sms import split_text
 from channels.types import TYPES
 
 MESSAGE_UUID = "6d1f0a52-5f0e-4a4e-8d09-3d0c0a1f7b21"

@@ -19,7 +19,7 @@ from flows.engine import start as start_session
 from flows.engine.services import Services
 from flows.engine.visit import Visit
 from flows.environment import Environment
-from flows.expressions.rendering import render_json
+from flows.expressions.conversions import render_json
 from tests.flows.corpora.definitions import assert_inspected
 from tests.flows.corpora.engine_services import (
     CountingClock,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from flows.engine.input_schemas import ANYTHING, NUMBER, EachValue, Required, find_mismatch, is_plain
-from flows.expressions.rendering import VALUE_NESTING_LIMIT
+from flows.expressions.conversions import VALUE_NESTING_LIMIT
 
 SCHEMA = {"name": Required(str), "ages": [NUMBER], "tags": EachValue(str), "inner": {"extra": ANYTHING}, "is_new": bool}
 

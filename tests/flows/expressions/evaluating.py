@@ -7,8 +7,8 @@ from decimal import Decimal
 from typing import Any
 
 from flows.environment import Environment
+from flows.expressions.conversions import render, render_json
 from flows.expressions.evaluation import NO_RESOURCES, Resources
-from flows.expressions.rendering import render, render_json
 from flows.expressions.templates import TextResult, evaluate_text, evaluate_value
 from flows.expressions.values import Value, XError, XObject, to_value
 

@@ -5,9 +5,8 @@ import pytest
 
 from flows.environment import Environment
 from flows.expressions import conversions
-from flows.expressions.conversions import read_json
+from flows.expressions.conversions import read_json, render, render_json
 from flows.expressions.evaluation import Evaluation, ExpressionError
-from flows.expressions.rendering import render, render_json
 from flows.expressions.values import XError, XObject, to_value
 
 EVALUATION = Evaluation(Environment(timezone="Asia/Tokyo"))

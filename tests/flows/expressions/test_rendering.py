@@ -4,9 +4,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from flows.expressions.conversions import render, render_json
 from flows.expressions.evaluation import Budget, ExpressionError, ExpressionTooComplexError
 from flows.expressions.functions import find_function
-from flows.expressions.rendering import render, render_json
 from flows.expressions.values import XArray, XError, XObject, describe, to_value
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import insert
 
 from flows.urns import Urn
 from persistence.contacts.urns import ensure_owners
-from persistence.sessions.callbacks import Address
+from persistence.sessions.parking import Address
 from persistence.tables.flows import flow_callback, flow_session
 from testbed.tokens import SECRET_KEY
 from tests.api import Api

@@ -10,19 +10,21 @@ from sqlalchemy import select, update
 
 from persistence.database import Database
 from persistence.errors import RecordMissing
-from persistence.flow_starts import expansion as start_expansion
+from persistence.flow_starts import batches
 from persistence.flow_starts.batches import (
     LEASE,
     StartBatch,
+    expand_start,
     find_made_runs,
     find_started,
     finish_batch,
     interrupt_start,
     lease_batch,
+    lease_start,
+    list_expanding_workspaces,
     list_starting_workspaces,
     postpone_batch,
 )
-from persistence.flow_starts.expansion import expand_start, lease_start, list_expanding_workspaces
 from persistence.groups.groups import add_members
 from persistence.tables.contacts import contact, group
 from persistence.tables.flows import flow, flow_run, flow_start, flow_start_batch
@@ -39,8 +41,8 @@ def registration(database: Database, workspace: Workspace) -> int:
 @pytest.fixture
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages of four contacts, batches of two."""
-    monkeypatch.setattr(start_expansion, "PAGE", 4)
-    monkeypatch.setattr(start_expansion, "BATCH", 2)
+    monkeypatch.setattr(batches, "PAGE", 4)
+    monkeypatch.setattr(batches, "BATCH", 2)
 
 
 def expand_next(database: Database) -> list[int] | None:

@@ -6,8 +6,7 @@ from sqlalchemy.exc import IntegrityError
 
 from flows.engine.state import Result, Run, Step
 from persistence.database import Database
-from persistence.runs.runs import RunState, save_runs
-from persistence.runs.states import describe_run, read_moment
+from persistence.runs.runs import RunState, describe_run, read_moment, save_runs
 from persistence.sql.columns import new_uuid
 from persistence.tables.flows import flow_run, flow_start
 from persistence.tables.service import workspace_clock

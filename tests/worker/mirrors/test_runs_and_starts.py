@@ -9,8 +9,7 @@ from sqlalchemy import select, update
 
 from persistence.database import Database, Transaction
 from persistence.definitions.importing import import_definitions
-from persistence.flow_starts.batches import interrupt_start
-from persistence.flow_starts.expansion import lease_start
+from persistence.flow_starts.batches import interrupt_start, lease_start
 from persistence.flows.records import archive_flow
 from persistence.tables.contacts import contact
 from persistence.tables.flows import flow, flow_session

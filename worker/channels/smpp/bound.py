@@ -18,8 +18,8 @@ from socket import socket
 from typing import Any, Protocol, TypeVar
 
 from channels.calls import Event, Received
-from channels.parts import Piece
 from channels.smpp import Deliver, read
+from channels.sms import Piece
 from persistence.channels.connections import (
     BOUND,
     CONNECTING,

@@ -28,7 +28,7 @@ from flows.urns import Urn
 from persistence.contacts.owners import find_owners
 from persistence.database import Database
 from persistence.deliveries.receivers import find_subscriber_signer
-from persistence.sessions.callbacks import Address
+from persistence.sessions.parking import Address
 from persistence.sql.columns import new_uuid
 from persistence.workspaces.records import Workspace
 from worker.flows.services.email import FlowEmail
