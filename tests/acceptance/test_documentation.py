@@ -81,11 +81,12 @@ def is_started_elsewhere(words: tuple[str, ...]) -> bool:
 STARTED_ELSEWHERE: dict[tuple[str, ...], set[str]] = {
     **{leaf: set(shlex.split(" ".join(SERVICE_CASES[leaf]))) for leaf in (("serve",), ("webhook", "listen"))},
     ("demo",): {"--port"},
+    ("worker",): {"--metrics-port", "--senders"},
     ("restore",): set(),
     ("copy-database",): {"--from", "--to"},
 }
-"""By tests/relayboard/test_starting.py, test_demo.py, and test_backups.py and test_copying.py in
-tests/persistence/backups."""
+"""By tests/relayboard/test_starting.py, test_demo.py, tests/worker/test_senders.py, and test_backups.py and
+test_copying.py in tests/persistence/backups."""
 _PROCESSES = {read_words(each.values[0]) for each in COMMANDS if is_process(each.values[0])}
 PROCESSES = sorted(words for words in _PROCESSES if not (add_nothing(words, _PROCESSES) or is_started_elsewhere(words)))
 
