@@ -25,7 +25,7 @@ from persistence.database import Transaction
 from persistence.pages import Order, Page, Position, Selection, fetch_numbered_page, fetch_page, read_all
 from persistence.records import SIGN_IN, WORKSPACE, Record, Shown, write_record
 from persistence.secrets.encryption import Sealed
-from persistence.sql.columns import NO_ID, BigId, NumberedColumns, UtcDateTime, is_uuid, time_text
+from persistence.sql.columns import LARGEST_SMALL_ID, NO_ID, BigId, NumberedColumns, UtcDateTime, is_uuid, time_text
 from persistence.sql.names import name_key
 from persistence.sql.query_functions import contains_folded
 from persistence.stamps import EPOCH, final_time, read_visible_clock, stamped
@@ -278,12 +278,22 @@ def equals(column: ColumnElement[Any]) -> SimpleRule:
 @lru_cache(maxsize=1000, typed=True)
 def _equal(column: ColumnElement[Any], value: Any) -> Condition:
     """Kept, as in `_belong`."""
-    found: Condition = column == value
+    found: Condition = column == _fitting(column, value)
     return found
 
 
 def one_of(column: ColumnElement[Any]) -> SimpleRule:
-    return lambda _query, values: column == values[0] if len(values) == 1 else column.in_(values)
+    def rule(_query: ListQuery, values: Sequence[Any]) -> Condition:
+        fitting = [_fitting(column, value) for value in values]
+        return column == fitting[0] if len(fitting) == 1 else column.in_(fitting)
+
+    return rule
+
+
+def _fitting(column: ColumnElement[Any], value: Any) -> Any:
+    """The value, or NO_ID for a number that is too large for the column: a prepared statement refuses such a one."""
+    is_small = type(column.type) is Integer
+    return NO_ID if is_small and isinstance(value, int) and value > LARGEST_SMALL_ID else value
 
 
 def within(column: ColumnElement[Any]) -> dict[str, Rule]:

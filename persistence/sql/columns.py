@@ -96,6 +96,8 @@ class UuidText(TypeDecorator[str]):
 
 
 LARGEST_ID = 2**63 - 1
+LARGEST_SMALL_ID = 2**31 - 1
+"""Of messages and channels, which phones know by 32 bits."""
 NO_ID = 0
 """An id that no record has."""
 

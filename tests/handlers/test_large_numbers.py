@@ -25,6 +25,7 @@ FILTERS = [
 ]
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("number", LARGE)
 @pytest.mark.parametrize(("path", "name"), FILTERS)
 def test_a_filter_gives_an_empty_list(api: Api, path: str, name: str, number: str) -> None:
