@@ -45,6 +45,11 @@ def make_group(api: Api, name: str) -> str:
     return uuid
 
 
+@pytest.fixture
+def nurses(api: Api) -> str:
+    return make_group(api, "Nurses")
+
+
 class TestWriteTrigger:
     def test_a_keyword_is_stored_in_lower_case_with_whom_it_is_for(
         self, api: Api, database: Database, workspace: Workspace, registration: str
@@ -79,6 +84,7 @@ class TestWriteTrigger:
         assert changed == {**made, "keywords": ["start"]}
         assert cleared == {**changed, "groups": []}
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         ("body", "field"),
         [
@@ -105,10 +111,8 @@ class TestWriteTrigger:
         ],
     )
     def test_what_is_wrong_is_named_and_nothing_is_made(
-        self, api: Api, registration: str, body: dict[str, Any], field: str
+        self, api: Api, registration: str, nurses: str, body: dict[str, Any], field: str
     ) -> None:
-        make_group(api, "Nurses")
-
         refused = write(api, 400, **{name: registration if value == "own" else value for name, value in body.items()})
 
         assert list(refused) == [field]
