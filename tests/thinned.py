@@ -88,6 +88,7 @@ ASKING_DATABASES = (
     "tests/worker/channels/test_smpp.py::TestReceiving::test_characters_that_no_database_keeps",
     "tests/worker/flows/effects/test_effects.py::test_an_address_is_added_unless",
     "tests/worker/flows/effects/test_effects.py::test_what_cannot_be_recorded",
+    "tests/worker/flows/test_circles.py::test_two_machines",
     "tests/worker/flows/test_conversation.py::test_several_messages",
     "tests/worker/flows/test_frozen_recording.py",
     "tests/worker/flows/test_given_up.py",

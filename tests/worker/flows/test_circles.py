@@ -126,7 +126,9 @@ def test_what_never_ends_is_stopped_even_if_each_text_is_another(stage: Stage) -
     amina = stage.add_contact(AMINA)
     stage.start(uuid, amina)
     stage.work()
-    for number in range(4 * LIMIT + 2):
+    with stage.database.writing() as tx:
+        tx.execute(update(workspace).values(answer_limit=4))
+    for number in range(4 * 4 + 2):
         write(stage, 1, f"Number {number}", seconds=1)
 
     assert outcomes(stage)[-1] == ("failed", "circle")

@@ -157,9 +157,9 @@ def stage(database: Database, workspace: Workspace, runtime: Runtime) -> Stage:
 
 def test_a_name_that_changes_moves_nothing_that_shows_it(api: Api, stage: Stage) -> None:
     scene = Scene(api, stage)
+    before = read_all(api)
 
     for word, change in CHANGES.items():
-        before = read_all(api)
         asked_on = max(
             each["modified_on"] for records in before.values() for each in records.values() if "modified_on" in each
         )
@@ -174,6 +174,7 @@ def test_a_name_that_changes_moves_nothing_that_shows_it(api: Api, stage: Stage)
             if parameter is not None:
                 again = {str(each[key_name]) for each in api.all_results(path, **{parameter: asked_on})}
                 assert keys & after[name].keys() <= again, (word, name)
+        before = after
 
 
 def _moved(before: dict[str, Record], after: dict[str, Record]) -> set[str]:
