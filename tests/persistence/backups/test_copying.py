@@ -86,7 +86,14 @@ def source(sqlite_template: Path, tmp_path: Path) -> Iterator[Api]:
 
 
 @pytest.fixture
-def target_url(postgres_url: str) -> Iterator[str]:
+def target_url(postgres_url: str, postgres_template: str) -> Iterator[str]:
+    with postgres_database(postgres_url, postgres_template) as url:
+        yield url
+
+
+@pytest.fixture
+def bare_url(postgres_url: str) -> Iterator[str]:
+    """A target without tables, which the copy makes."""
     with postgres_database(postgres_url) as url:
         yield url
 
@@ -151,13 +158,13 @@ def cut_off_amid_messages(source: Api, target_url: str, folder: Path) -> None:
 
 
 def test_a_copy_that_is_killed_twice_goes_on_and_is_the_same(
-    source: Api, target_url: str, tmp_path: Path, postgres_url: str, postgres_template: str
+    source: Api, bare_url: str, tmp_path: Path, postgres_url: str, postgres_template: str
 ) -> None:
     lists = read_lists(source)
-    cut_off(source, target_url, tmp_path, DIES_BEFORE_MESSAGES)
-    cut_off_amid_messages(source, target_url, tmp_path)
+    cut_off(source, bare_url, tmp_path, DIES_BEFORE_MESSAGES)
+    cut_off_amid_messages(source, bare_url, tmp_path)
 
-    done = call_forked(*arguments(source, target_url), folder=tmp_path)
+    done = call_forked(*arguments(source, bare_url), folder=tmp_path)
 
     assert (done.returncode, done.stderr) == (0, "")
     said = json.loads(done.stdout)
@@ -169,8 +176,8 @@ def test_a_copy_that_is_killed_twice_goes_on_and_is_the_same(
     assert (said["tables"], said["rows"]) == (len(rows), sum(rows.values()))
     assert 0 < said["copied_now"] < rows["message"] + 50
     with postgres_database(postgres_url, postgres_template) as fresh:
-        assert list_constraints(target_url) == list_constraints(fresh)
-    with serve(target_url, tmp_path) as service:
+        assert list_constraints(bare_url) == list_constraints(fresh)
+    with serve(bare_url, tmp_path) as service:
         api = Api(service.client, service.database, source.workspace, source.token)
         assert read_lists(api) == lists
         assert api.post("/api/v2/contacts.json", {"name": "New"}).status_code == 201
@@ -230,8 +237,6 @@ def test_a_source_that_was_used_after_all_was_compared_is_noticed(source: Api, t
 
 
 def test_a_target_that_is_not_empty_is_refused(source: Api, target_url: str, tmp_path: Path) -> None:
-    environment = make_environment(DATABASE_URL=target_url, SECRET_KEY="a-key-that-only-tests-use")
-    assert call_forked("migrate", folder=tmp_path, environment=environment).returncode == 0
     use_target(target_url)
 
     refused = call_forked(*arguments(source, target_url), folder=tmp_path)
