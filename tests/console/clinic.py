@@ -17,6 +17,7 @@ from persistence.accounts.sign_ins import BY_PASSWORD, Browser, create_sign_in
 from persistence.fields import create_field
 from persistence.relayers.relayers import claim_phone
 from persistence.tables.accounts import user
+from persistence.tables.service import worker_heartbeat
 from persistence.users import add_member, find_member
 from persistence.workspaces.records import Workspace
 from relayboard.commands.demo import begin_work, fill_workspace
@@ -86,7 +87,9 @@ KEPT_SECONDS = 600
 
 @contextmanager
 def running_clinic(folder: Path) -> Iterator[Clinic]:
-    """Filled once for some minutes, and then begun again from the file; the worker starts when all is there."""
+    """Filled once for some minutes, and then begun again from the file; the worker starts when all is there, and the
+    story goes on once.
+    """
     path = folder / "relayboard.db"
     kept = next((each for each in KEPT if time.monotonic() - each.made_at < KEPT_SECONDS), None)
     made = (kept.workspace, kept.token) if kept else None
@@ -96,13 +99,18 @@ def running_clinic(folder: Path) -> Iterator[Clinic]:
         phone = Phone(HttpTransport(service.url), copy.deepcopy(kept.phone) if kept else PhoneState())
         if not kept:
             fill(service, phone)
-            KEPT[:] = [keep(service, phone, path)]
         service.start("worker")
-        with requests.Session() as session:
-            session.headers["Authorization"] = f"Token {service.token}"
-            begin_work(session, service.url)
-        wait_until(lambda: has_begun(service), "the messages of the story: later they would push down what tests write")
+        if not kept:
+            begin(service)
+            KEPT[:] = [keep(service, phone, path)]
         yield Clinic(service, phone)
+
+
+def begin(service: RunningService) -> None:
+    with requests.Session() as session:
+        session.headers["Authorization"] = f"Token {service.token}"
+        begin_work(session, service.url)
+    wait_until(lambda: has_begun(service), "the messages of the story: later they would push down what tests write")
 
 
 def has_begun(service: RunningService) -> bool:
@@ -134,6 +142,8 @@ def keep(service: RunningService, phone: Phone, path: Path) -> Kept:
     copied = path.with_name("kept.db")
     with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(copied)) as target:
         source.backup(target)
+        target.execute(f"DELETE FROM {worker_heartbeat.name}")
+        target.commit()
     return Kept(
         copied.read_bytes(), service.workspace, service.token, copy.deepcopy(phone.state), made_at=time.monotonic()
     )
