@@ -16,6 +16,12 @@ from tests.factories import make_contact, make_field
 PATH = "/api/v2/contacts.json"
 
 
+@pytest.fixture
+def words_and_age(database: Database, workspace: Workspace) -> list[str]:
+    return [make_field(database, workspace, "Words"), make_field(database, workspace, "Age", "number")]
+
+
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("value", "as_text", "as_number"),
     [
@@ -36,10 +42,14 @@ PATH = "/api/v2/contacts.json"
     ],
 )
 def test_a_value_may_be_a_text_a_number_or_a_truth_value(
-    api: Api, database: Database, workspace: Workspace, value: Any, as_text: str | None, as_number: str | None
+    api: Api,
+    database: Database,
+    workspace: Workspace,
+    words_and_age: list[str],
+    value: Any,
+    as_text: str | None,
+    as_number: str | None,
 ) -> None:
-    make_field(database, workspace, "Words")
-    make_field(database, workspace, "Age", "number")
     uuid = make_contact(database, workspace)
 
     made = api.post(PATH, {"fields": {"words": value, "age": value}})

@@ -38,6 +38,11 @@ def contact(database: Database, workspace: Workspace) -> str:
     return make_contact(database, workspace, "+250788000111")
 
 
+@pytest.fixture
+def written(database: Database, workspace: Workspace, contact: str) -> list[int]:
+    return write(database, workspace, contact, *TEXTS)
+
+
 def write(database: Database, workspace: Workspace, contact: str, *texts: str, **values: Any) -> list[int]:
     return [
         make_messages(database, workspace, contact, text=text, created_on=MOMENT + timedelta(hours=hour), **values)[0]
@@ -49,6 +54,7 @@ def found(api: Api, search: str, **query: Any) -> list[str]:
     return [one["text"] for one in api.results(PATH, search=search, **query)]
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("search", "places"),
     [
@@ -77,9 +83,8 @@ def found(api: Api, search: str, **query: Any) -> list[str]:
     ],
 )
 def test_messages_with_all_words_are_found_the_newest_first(
-    api: Api, database: Database, workspace: Workspace, contact: str, search: str, places: list[int]
+    api: Api, written: list[int], search: str, places: list[int]
 ) -> None:
-    write(database, workspace, contact, *TEXTS)
     expected = [TEXTS[place] for place in places]
     if search.endswith("|"):  # `OR` is a word as any other
         expected = []
