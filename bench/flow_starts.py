@@ -15,9 +15,8 @@ from typing import Any
 from sqlalchemy import func, select
 
 from bench.broadcasts import build, memory_megabytes, postgres, running_workers
-from flows.clock import SystemClock
 from flows.engine import Assets, start
-from flows.environment import Environment
+from flows.environment import Environment, SystemClock
 from persistence.contacts.audience import Audience
 from persistence.database import Database
 from persistence.flow_starts.flow_starts import COMPLETED, NewStart, create_start

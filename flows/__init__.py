@@ -33,7 +33,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from flows.causes import Resume, Trigger
-    from flows.clock import Clock, SystemClock
     from flows.definition import DefinitionError, Flow, Inspection, inspect, load
     from flows.definition.exports import ExportError, ExportFile, read_export
     from flows.engine import (
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
         resume,
         start,
     )
-    from flows.environment import Environment, EnvironmentSettingError
+    from flows.environment import Clock, Environment, EnvironmentSettingError, SystemClock
     from flows.events import AnyEvent
     from flows.queries import QueryError, parse_query
     from flows.templates import evaluate
@@ -63,7 +62,6 @@ __all__ += ["read_export", "resume", "start"]
 
 _HOMES = {
     "flows.causes": ("Resume", "Trigger"),
-    "flows.clock": ("Clock", "SystemClock"),
     "flows.definition": ("DefinitionError", "Flow", "Inspection", "inspect", "load"),
     "flows.definition.exports": ("ExportError", "ExportFile", "read_export"),
     "flows.engine": (
@@ -71,7 +69,7 @@ _HOMES = {
         "TriggerError",
         *("interrupt", "resume", "start"),
     ),
-    "flows.environment": ("Environment", "EnvironmentSettingError"),
+    "flows.environment": ("Clock", "Environment", "EnvironmentSettingError", "SystemClock"),
     "flows.events": ("AnyEvent",),
     "flows.queries": ("QueryError", "parse_query"),
     "flows.templates": ("evaluate",),

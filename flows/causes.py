@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, Self, TypeAlias
 
-from flows.clock import write_moment
 from flows.definition import Flow
+from flows.environment import write_moment
 
 Reference: TypeAlias = Mapping[str, Any]
 """An asset by `uuid` and `name`."""

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, time
 from zoneinfo import ZoneInfo
 
-from flows.clock import Clock, in_zone_of
-from flows.environment import Environment
+from flows.environment import Clock, Environment, in_zone_of
 from flows.layouts import LayoutError, format_with_layout, move_to_zone, parse_with_layout
 from flows.typed import plain
 

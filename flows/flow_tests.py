@@ -10,13 +10,12 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from flows.clock import Clock, parse_moment
 from flows.definition import Flow
 from flows.definition.raw_parts import TESTS, UI
 from flows.engine import Assets, EngineError, Options, ResumeError
 from flows.engine.events import Event
 from flows.engine.options import DEFAULT_OPTIONS
-from flows.environment import Environment
+from flows.environment import Clock, Environment, parse_moment
 from flows.simulation import CALLBACK, DIAL, MESSAGE, SaidAnswers, Simulation, make_contact
 
 MOST_TESTS, MOST_STEPS = 200, 500

@@ -19,8 +19,7 @@ from zoneinfo import ZoneInfo
 
 import re2
 
-from flows.clock import in_whole_minutes, write_offset
-from flows.environment import Environment
+from flows.environment import Environment, in_whole_minutes, write_offset
 from flows.typed import plain
 
 if TYPE_CHECKING:

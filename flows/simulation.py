@@ -10,7 +10,6 @@ from decimal import Decimal
 from typing import Any
 
 from flows.asset_kinds import Classifier, Llm
-from flows.clock import Clock, write_moment
 from flows.definition import Flow
 from flows.engine import (
     Assets,
@@ -36,7 +35,7 @@ from flows.engine.services import (
     WebhookReply,
     WebhookRequest,
 )
-from flows.environment import Environment
+from flows.environment import Clock, Environment, write_moment
 from flows.urns import Urn
 
 PHONE = "tel:+12065550123"

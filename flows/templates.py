@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from flows.clock import SYSTEM_CLOCK, Clock
-from flows.environment import Environment
+from flows.environment import SYSTEM_CLOCK, Clock, Environment
 from flows.expressions.evaluation import NO_RESOURCES, Resources
 from flows.expressions.templates import TEXT_LIMIT, TextResult, evaluate_text
 from flows.expressions.values import XObject, to_value

@@ -14,10 +14,9 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from handlers.asgi.console import Bypass, Console
-from handlers.asgi.cross_origin import CrossOrigin
 from handlers.asgi.explorer import Explorer
 from handlers.asgi.gateway import Callbacks, GatewayCalls
-from handlers.asgi.guard import Guard
+from handlers.asgi.guard import CrossOrigin, Guard
 from handlers.asgi.health import Check, Health, Traced
 from handlers.asgi.plain_responses import ClientGone, PlainResponse, Refusal, detail_response
 from handlers.asgi.rate_limiter import Calls, RateLimiter
@@ -44,8 +43,7 @@ from handlers.errors import (
 )
 from handlers.held_syncs import SHARE_OF_CONNECTIONS, HeldSyncs
 from handlers.listeners import Listeners
-from handlers.request import context_of
-from handlers.service import Service
+from handlers.request import Service, context_of
 from handlers.threads import SLOW_AT_ONCE, ReadLanes, WriteLanes, process_threads
 from handlers.token_notes import TokenNotes
 from openapi.bundle import GENERATIONS, Document, bundle, parameters

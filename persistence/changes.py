@@ -27,8 +27,8 @@ from sqlalchemy import (
 
 from persistence.database import Transaction
 from persistence.errors import LostRace
+from persistence.leases import beside_index
 from persistence.sql.columns import UtcDateTime
-from persistence.sql.due_work import beside_index
 from persistence.stamps import (
     CONTACT_CHANGED,
     INBOX,

@@ -26,13 +26,13 @@ from sqlalchemy import (
 from persistence.database import Transaction, upsert
 from persistence.errors import InvalidInput
 from persistence.labels import find_label
+from persistence.leases import beside_index, list_due_workspaces
 from persistence.lists import Condition, ListQuery, ListSpec, belongs_to, found_first
 from persistence.messages.records import FOLDERS, MESSAGE_FIELDS, labels_of_message, with_names
 from persistence.pages import Order
 from persistence.records import Record, Template, optional
 from persistence.runs.records import first_urn
 from persistence.sql.columns import UtcDateTime
-from persistence.sql.due_work import beside_index, list_due_workspaces
 from persistence.stamps import INBOX, Unread, final_time
 from persistence.statements import among, statement, update
 from persistence.tables.accounts import user, user_ref

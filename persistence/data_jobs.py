@@ -18,9 +18,8 @@ from sqlalchemy import ColumnElement, Row, Table, delete, literal, select
 from persistence.contact_imports.reading import BadFile, ReaderDied
 from persistence.database import Database, Transaction
 from persistence.errors import DatabaseError, RuleBroken, is_temporary, took_too_long
-from persistence.leases import GIVEN_UP, MOST_ATTEMPTS, Leases, is_free
+from persistence.leases import GIVEN_UP, MOST_ATTEMPTS, Leases, is_free, list_workspaces
 from persistence.media.store import MediaStore
-from persistence.sql.due_work import list_workspaces
 from persistence.stamps import EXPORT_DONE, IMPORT_DONE, tell
 from persistence.statements import update
 from persistence.tables.data_jobs import (

@@ -27,9 +27,9 @@ from sqlalchemy import (
 
 from persistence.conversations import SNOOZED, end_conversations, write_conversations
 from persistence.database import Transaction, upsert
+from persistence.leases import beside_index, has_row
 from persistence.runs.runs import WITH_CLOCK, insert_runs
 from persistence.sql.columns import UtcDateTime, split
-from persistence.sql.due_work import beside_index, has_row
 from persistence.stamps import ACTIVE, MESSAGE, ReportedContacts, WorkspaceChanges, found_by
 from persistence.statements import Statement, among, array_text, param, parameters_of, rows_text, statement, update
 from persistence.tables.changes import conversation, day_count, flow_count, record_stamp

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 
 from persistence.database import Transaction
-from persistence.sql.due_work import Share
+from persistence.leases import Share
 from relayboard.base.tracing import Causes, carried, caused_by, join_causes
 from worker.runtime import Runtime
 

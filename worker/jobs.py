@@ -37,6 +37,7 @@ from persistence.groups.smart_groups import (
     leave_group,
     list_evaluated_workspaces,
 )
+from persistence.leases import Share
 from persistence.media.store import finish_received, open_store
 from persistence.messages.actions import fail_old_messages
 from persistence.relayers.relayers import trim_registrations
@@ -45,7 +46,6 @@ from persistence.relayers.sync import trim_syncs
 from persistence.resthooks import trim_resthook_events
 from persistence.service.diagnosis import trim_heartbeats
 from persistence.sessions.parking import trim_callbacks
-from persistence.sql.due_work import Share
 from persistence.sql.statistics import learn_filled_tables, refresh_statistics
 from persistence.tokens import forget_windows, trim_answers
 from persistence.triggers.schedules import begin_due, list_scheduling_workspaces, start_due

@@ -18,9 +18,9 @@ from typing import Any
 
 from persistence.database import Database, open_serving_database
 from persistence.errors import DatabaseError
+from persistence.leases import Share
 from persistence.migrations import list_revisions
 from persistence.service.diagnosis import BEAT_SECONDS, Worker, end_heartbeat, record_heartbeat
-from persistence.sql.due_work import Share
 from relayboard.base.collection import settle_collection
 from relayboard.base.settings import Settings
 from relayboard.base.version import program_version

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from persistence.database import Database
-from persistence.sql.due_work import Share
+from persistence.leases import Share
 from relayboard.base.settings import Settings
 from worker.http.safe_http import SafeHttp
 

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from flows.clock import parse_moment, write_moment
 from flows.definition import Action
 from flows.definition.action_types import FAILURE, NOT_OFFLINE, SUCCESS, action_type
 from flows.definition.fields import text
@@ -14,7 +13,7 @@ from flows.engine.services import WebhookRequest
 from flows.engine.state import Result, Step
 from flows.engine.visit import Visit
 from flows.engine.webhook_calls import CallOutcome, log_call, make_call, remember_call, save_call_result
-from flows.environment import Environment
+from flows.environment import Environment, parse_moment, write_moment
 from flows.expressions.conversions import render_json
 from flows.expressions.functions.numbers import attachment_parts
 from flows.expressions.values import to_value

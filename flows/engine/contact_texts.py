@@ -2,12 +2,11 @@
 
 import re
 
-from flows.clock import Clock
 from flows.engine.assets import Assets
 from flows.engine.contact import Contact, localize_environment
 from flows.engine.context import CONTACT_ROOTS, ContactSource, build_contact_context
 from flows.engine.options import DEFAULT_OPTIONS, Options
-from flows.environment import Environment
+from flows.environment import Clock, Environment
 from flows.expressions.evaluation import Evaluation, Resources, bulk_budget
 from flows.expressions.scanner import TokenKind, scan_template
 from flows.expressions.templates import Template, cut_text

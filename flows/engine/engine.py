@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from enum import Enum, auto
 from typing import Any, NamedTuple, cast
 
-from flows.clock import SYSTEM_CLOCK, Clock
 from flows.definition import Action, DefinitionError, Flow, Node
 from flows.definition.action_types import action_types
 from flows.engine.assets import Assets
@@ -25,7 +24,7 @@ from flows.engine.services import NO_SERVICES, Services
 from flows.engine.sprint import PushedFlow, Sprint
 from flows.engine.state import ACTIVE, COMPLETED, EXPIRED, FAILED, INTERRUPTED, WAITING, Run, Session, Step
 from flows.engine.visit import Choice, Visit, accepts, begin_wait, receive_message, route, route_timeout
-from flows.environment import Environment, EnvironmentSettingError, is_timezone
+from flows.environment import SYSTEM_CLOCK, Clock, Environment, EnvironmentSettingError, is_timezone
 from flows.events import AnyEvent
 
 TRIGGER_TYPES = ("campaign", "channel", "chat", "call", "flow_action", "manual", "msg", "optin", "ticket", "voice")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from flows.clock import Clock, write_moment
+from flows.environment import Clock, write_moment
 from flows.expressions.templates import TextResult, ValueResult
 
 Event: TypeAlias = Mapping[str, Any]

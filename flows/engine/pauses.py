@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
-from flows.clock import write_moment
 from flows.definition import Wait
 from flows.engine.visit import Visit, expiration_minutes, to_plain
+from flows.environment import write_moment
 from flows.expressions.calendar_arithmetic import move_to
 from flows.expressions.conversions import in_zone, read_document, stand_in, to_datetime, to_time
 from flows.expressions.evaluation import Evaluation, ExpressionError

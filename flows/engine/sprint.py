@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from flows.clock import Clock, write_moment
 from flows.definition import Flow
 from flows.engine.assets import Assets
 from flows.engine.contact import localize_environment
@@ -14,7 +13,7 @@ from flows.engine.modifiers.editor import ContactEditor
 from flows.engine.options import Options
 from flows.engine.services import Services
 from flows.engine.state import ACTIVE, COMPLETED, FAILED, WAITING, Run, Session
-from flows.environment import Environment
+from flows.environment import Clock, Environment, write_moment
 from flows.expressions.evaluation import Budget, ExpressionTooComplexError, Resources, sprint_budget
 from flows.expressions.values import Value
 

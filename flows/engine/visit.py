@@ -14,7 +14,6 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from flows.clock import write_moment
 from flows.definition import Case, Category, Flow, Node, Router, Wait, localize
 from flows.definition.steps_14 import LONGEST_EXPIRATIONS_MINUTES
 from flows.engine.context import ContextSource, build_context
@@ -22,6 +21,7 @@ from flows.engine.modifiers.editor import ContactEditor
 from flows.engine.services import ServiceError
 from flows.engine.sprint import Sprint
 from flows.engine.state import Result, Run
+from flows.environment import write_moment
 from flows.expressions.conversions import ESCAPED_NUL, render, render_json, to_text
 from flows.expressions.evaluation import Budget, Evaluation, ExpressionError, ExpressionTooComplexError
 from flows.expressions.functions import find_function

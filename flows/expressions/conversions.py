@@ -14,8 +14,8 @@ from datetime import date, datetime, time
 from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
 
-from flows.clock import write_moment
 from flows.dates import parse_date, parse_datetime, parse_time
+from flows.environment import write_moment
 from flows.expressions import decimals
 from flows.expressions.decimals import check_range
 from flows.expressions.evaluation import OUT_OF_RANGE, Budget, Evaluation, ExpressionError, ExpressionTooComplexError

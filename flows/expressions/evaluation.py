@@ -14,8 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from flows.clock import SYSTEM_CLOCK, Clock
-from flows.environment import Environment
+from flows.environment import SYSTEM_CLOCK, Clock, Environment
 
 if TYPE_CHECKING:
     from flows.places import Place

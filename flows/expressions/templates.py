@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Self
 
-from flows.clock import Clock
-from flows.environment import Environment
+from flows.environment import Clock, Environment
 from flows.expressions.conversions import to_text
 from flows.expressions.evaluation import (
     NO_RESOURCES,

@@ -12,9 +12,8 @@ from typing import Any, Protocol
 
 import regex
 
-from flows.clock import Clock, SystemClock
 from flows.dates import move_to_zone, parse_datetime
-from flows.environment import Environment
+from flows.environment import Clock, Environment, SystemClock
 from flows.numbers import NumberError, parse_decimal
 from flows.places import is_possible_path, name_of
 from flows.queries.implicit import is_searchable

@@ -10,8 +10,7 @@ from typing import cast
 
 import regex
 
-from flows.clock import SYSTEM_CLOCK, Clock
-from flows.environment import Environment
+from flows.environment import SYSTEM_CLOCK, Clock, Environment
 from flows.queries.evaluation import name_prefixes
 from flows.queries.implicit import read_value, read_whole_query
 from flows.queries.resolver import ATTRIBUTES, PropertyKind, Resolver, ValueType

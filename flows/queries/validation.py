@@ -6,9 +6,8 @@ What a query depends on, and whether it may define a smart group.
 from dataclasses import dataclass
 from typing import Any
 
-from flows.clock import Clock
 from flows.dates import parse_datetime
-from flows.environment import Environment
+from flows.environment import Clock, Environment
 from flows.languages import is_language
 from flows.queries.evaluation import read_number
 from flows.queries.implicit import ADDRESS_PART_LENGTH_MIN, NAME_WORD_LENGTH_MIN, has_searchable_word

@@ -25,8 +25,7 @@ from handlers.asgi.rate_limiter import Calls, address_of
 from handlers.asgi.store_responses import unavailable_response
 from handlers.contract.resolver import stored_root
 from handlers.errors import explain_database
-from handlers.request import context_of
-from handlers.service import Service
+from handlers.request import Service, context_of
 from persistence.channels.gateway_parts import Told
 from persistence.channels.gateway_reports import Gateway, WrongSecret, find_contact, find_gateway, record_events
 from persistence.channels.health import ACCEPTED, INWARD, REFUSED_CALL, GatewayCall, record_calls

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from channels.chats import allowed_origins
 from handlers.asgi.console import File, packed
-from handlers.asgi.cross_origin import preflight, sharing
+from handlers.asgi.guard import preflight, sharing
 from handlers.asgi.plain_responses import (
     PlainResponse,
     Refusal,

@@ -34,10 +34,10 @@ from handlers.request import (
     RelayRequest,
     Request,
     RequestContext,
+    Service,
     actor_of,
     context_of,
 )
-from handlers.service import Service
 from persistence.accounts.sign_ins import Browser
 from persistence.audit import Witness
 from persistence.channels.visitors import find_visitor

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlencode
 
 import orjson
 
-from flows.clock import parse_moment
+from flows.environment import parse_moment
 from flows.numbers import PlainNumber, render_decimal
 from flows.phones import is_country
 from flows.urns import Urn

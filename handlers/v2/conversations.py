@@ -1,6 +1,6 @@
 """`/api/v2/conversations.json`."""
 
-from flows.clock import parse_moment
+from flows.environment import parse_moment
 from handlers.answers import Answer, ListAnswer, no_content
 from handlers.request import Request
 from persistence.contacts.owners import find_contacts

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from flows.clock import parse_moment
+from flows.environment import parse_moment
 from handlers.answers import Answer, ListAnswer, as_json, created_record, no_content
 from handlers.request import Request
 from persistence import labels

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Collection
 
 from handlers.asgi.plain_responses import Refusal
 from handlers.contract.operations import may_use
-from handlers.service import Service
+from handlers.request import Service
 from handlers.v2.deletions import deletion_kinds
 from handlers.v2.participants import participant_kinds
 from persistence.stream import kind_right

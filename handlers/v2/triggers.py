@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flows.clock import parse_moment
+from flows.environment import parse_moment
 from handlers.answers import Answer, ListAnswer, as_json, changed_record, created_record, no_content
 from handlers.request import Request
 from persistence.contacts.owners import find_contact, find_owners, read_lookup

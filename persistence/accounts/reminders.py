@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, and_, func, or_, select
 
 from persistence.accounts.invitations import REMINDER, post
 from persistence.database import Transaction
-from persistence.sql.due_work import list_workspaces
+from persistence.leases import list_workspaces
 from persistence.statements import update
 from persistence.tables.accounts import membership, user, workspace
 from persistence.tables.changes import conversation, participant

@@ -19,12 +19,11 @@ from persistence.contacts.audience import SavedAudience
 from persistence.contacts.urns import FixedClock, environment_of
 from persistence.database import Transaction
 from persistence.flows.assets import load_contact_assets
-from persistence.leases import GIVEN_UP, GOT_ON, Leases
+from persistence.leases import GIVEN_UP, GOT_ON, Leases, list_due_workspaces, list_workspaces
 from persistence.messages.incoming import ANEW, NEUTRAL
 from persistence.messages.outgoing import Draft, add_outgoing
 from persistence.messages.templated import TemplateWish
 from persistence.sessions.replies import CONTACT_COLUMNS, ContactRow, complete_contacts
-from persistence.sql.due_work import list_due_workspaces, list_workspaces
 from persistence.stamps import BROADCAST_DONE, tell
 from persistence.statements import update
 from persistence.tables.contacts import contact

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import ColumnElement, Executable, Select, case, delete, func, literal, null, select, true, union
 
-from flows.clock import parse_moment
+from flows.environment import parse_moment
 from persistence.database import Transaction, delete_old
 from persistence.leases import GIVEN_UP, MOST_ATTEMPTS, Leases
 from persistence.sql.columns import UtcDateTime, split

@@ -23,11 +23,10 @@ from persistence.campaigns.fires import (
 from persistence.contacts.audience import Audience
 from persistence.database import Transaction
 from persistence.flow_starts.flow_starts import CAMPAIGN, NewStart, create_start
-from persistence.leases import GIVEN_UP, MOST_ATTEMPTS, PAUSES, Leases, is_free
+from persistence.leases import GIVEN_UP, MOST_ATTEMPTS, PAUSES, Leases, is_free, list_due_workspaces
 from persistence.messages.outgoing import add_outgoing
 from persistence.sessions.replies import CONTACT_COLUMNS, ContactRow
 from persistence.sessions.sessions import find_waiting
-from persistence.sql.due_work import list_due_workspaces
 from persistence.statements import update
 from persistence.tables.campaigns import IS_UNFIRED, PASSIVE, SKIP, campaign, campaign_event, campaign_fire
 from persistence.tables.contacts import contact

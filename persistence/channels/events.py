@@ -14,12 +14,12 @@ from persistence.channels.channels import SEEN_ADDRESS, SEEN_NAME, SEEN_REF, SEE
 from persistence.channels.event_form import BEGUN, CALL_TYPES
 from persistence.contacts.records import refuse_addresses
 from persistence.database import Transaction
+from persistence.leases import list_workspaces
 from persistence.lists import Condition, ListQuery, ListSpec, belongs_to, equals, one_of, within
 from persistence.pages import Order
 from persistence.records import Record
 from persistence.relayers.relayers import as_e164
 from persistence.sessions.parking import find_free_contacts
-from persistence.sql.due_work import list_workspaces
 from persistence.statements import among, statement, update
 from persistence.tables.campaigns import trigger
 from persistence.tables.channels import channel_event

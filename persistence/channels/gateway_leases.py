@@ -34,11 +34,10 @@ from persistence.channels.outages import note_answers
 from persistence.channels.threads import Thread
 from persistence.channels.traces import hide_secrets
 from persistence.database import Transaction
-from persistence.leases import Leases, is_free
+from persistence.leases import Leases, Share, has_row, is_free, is_in_share
 from persistence.messages.outgoing import give_up, may_go_out
 from persistence.messages.routes import CONTACT_INACTIVE
 from persistence.secrets.encryption import open_or_none, sealed_text
-from persistence.sql.due_work import Share, has_row, is_in_share
 from persistence.stamps import changes_of
 from persistence.statements import Statement, among, param, statement, update
 from persistence.tables.channels import channel

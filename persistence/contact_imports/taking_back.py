@@ -19,8 +19,8 @@ from persistence.database import Database, Transaction
 from persistence.errors import Refused
 from persistence.groups.groups import lock_contacts, remove_members
 from persistence.groups.smart_groups import follow_contacts
+from persistence.leases import beside_index
 from persistence.sql.columns import is_uuid
-from persistence.sql.due_work import beside_index
 from persistence.sql.names import must_exist
 from persistence.statements import among, statement, update
 from persistence.tables.complete import metadata

@@ -14,11 +14,11 @@ from persistence.data_jobs import WAKE, Held, IsStopping, Note, Stopped, finish,
 from persistence.database import Database, Transaction
 from persistence.errors import InvalidInput, Refused
 from persistence.groups.groups import lock_contacts
+from persistence.leases import beside_index
 from persistence.lists import Condition, ListQuery, ListSpec, equals
 from persistence.pages import Order
 from persistence.records import Record
 from persistence.sql.columns import is_uuid
-from persistence.sql.due_work import beside_index
 from persistence.sql.names import check_room, must_exist, require_id
 from persistence.statements import update
 from persistence.tables.contacts import ACTIVE, contact, group

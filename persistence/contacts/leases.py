@@ -19,9 +19,8 @@ from sqlalchemy.exc import DBAPIError
 from persistence.changes import change_contacts
 from persistence.database import Database, Transaction
 from persistence.errors import waited_too_long
-from persistence.leases import MOST_ATTEMPTS, Leases, is_free
+from persistence.leases import MOST_ATTEMPTS, Leases, beside_index, is_free
 from persistence.sql.columns import columns_for
-from persistence.sql.due_work import beside_index
 from persistence.statements import among, statement
 from persistence.tables.contacts import contact
 

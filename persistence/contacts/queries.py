@@ -27,8 +27,7 @@ from sqlalchemy import (
     true,
 )
 
-from flows.clock import Clock, SystemClock
-from flows.environment import Environment
+from flows.environment import Clock, Environment, SystemClock
 from flows.numbers import render_decimal
 from flows.queries import (
     Combination,

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Boolean, ColumnElement, Select, case, literal, literal_column, null, select, type_coerce
 
-from flows.clock import in_whole_minutes
+from flows.environment import in_whole_minutes
 from flows.urns import Urn
 from persistence.contacts.owners import find_urns, is_one_of, read_lookup
 from persistence.database import Transaction

@@ -13,12 +13,12 @@ from persistence.database import Transaction
 from persistence.deletions import NOTE, note_deleted
 from persistence.errors import NotAllowed, RecordMissing
 from persistence.groups.groups import hold_contacts
+from persistence.leases import beside_index
 from persistence.lists import ListQuery, ListSpec, belongs_to, equals
 from persistence.messages.records import MESSAGES
 from persistence.pages import Order, Position
 from persistence.records import Record, Shown, optional, select_records
 from persistence.sql.columns import time_text
-from persistence.sql.due_work import beside_index
 from persistence.tables.accounts import user
 from persistence.tables.channels import channel_event
 from persistence.tables.contacts import CONTACT_REF, TOPIC_REF, contact, contact_note, ticket, ticket_event, topic

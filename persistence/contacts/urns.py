@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Executable, bindparam, case, select
 
-from flows.clock import SystemClock, in_whole_minutes
 from flows.dates import move_to_zone, parse_datetime
-from flows.environment import Environment
+from flows.environment import Environment, SystemClock, in_whole_minutes
 from flows.numbers import NumberError, PlainNumber, parse_decimal, render_decimal
 from flows.phones import normalize_number
 from flows.places import DISTRICT, STATE, WARD, Place, find_first, find_path, is_possible_path, read_places
@@ -25,8 +24,8 @@ from persistence.contacts.owners import UrnOwner, hold_owners
 from persistence.database import Transaction
 from persistence.errors import LostRace
 from persistence.groups.smart_groups import find_dependents, follow_contacts, follow_new
+from persistence.leases import beside_index
 from persistence.sql.columns import new_uuid, split
-from persistence.sql.due_work import beside_index
 from persistence.stamps import CONTACT_CREATED, changes_of, stamped, tell
 from persistence.statements import among, insert_rows, statement, update
 from persistence.tables.contacts import ACTIVE, STOPPED, contact, contact_urn, field

@@ -32,11 +32,10 @@ from persistence.flow_starts.flow_starts import (
     list_wishes,
     take_contacts,
 )
-from persistence.leases import GIVEN_UP, GOT_ON, Leases, is_free
+from persistence.leases import GIVEN_UP, GOT_ON, Leases, is_free, list_due_workspaces
 from persistence.runs.runs import ACTIVE, IS_OPEN, RunState, close_runs, save_runs
 from persistence.sessions.sessions import interrupt_runs_of_start
 from persistence.sql.columns import is_uuid, new_uuid, split
-from persistence.sql.due_work import list_due_workspaces
 from persistence.sql.names import must_exist
 from persistence.stamps import START_DONE, stamped, tell
 from persistence.statements import among, statement, update

@@ -24,11 +24,11 @@ from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.flows.records import require_active_flow
+from persistence.leases import beside_index
 from persistence.lists import Condition, ListQuery, ListSpec, belongs_to, equals, insert_read, reversible, within
 from persistence.records import Record, Shown, optional, write_record
 from persistence.sessions.parking import IS_WAITING
 from persistence.sql.columns import BigId, columns_for, is_uuid, new_uuid, read_id, time_text
-from persistence.sql.due_work import beside_index
 from persistence.stamps import final_time, stamped
 from persistence.statements import among, param, statement
 from persistence.tables.accounts import user, user_ref

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flows.asset_kinds import Channel
-from flows.clock import SYSTEM_CLOCK
 from flows.definition import DefinitionError, Flow, load
 from flows.engine import (
     Contact,
@@ -19,7 +18,7 @@ from flows.engine import (
     SessionStateError,
 )
 from flows.engine.services import Services
-from flows.environment import Environment
+from flows.environment import SYSTEM_CLOCK, Environment
 from flows.simulation import CHANNEL, PHONE, SaidAnswers, Simulation, make_contact
 from persistence.contacts.owners import find_contacts
 from persistence.contacts.urns import environment_of

@@ -10,8 +10,8 @@ from typing import Any
 from sqlalchemy import select
 
 from flows.asset_kinds import Channel
-from flows.clock import SYSTEM_CLOCK
 from flows.definition import DefinitionError, load
+from flows.environment import SYSTEM_CLOCK
 from flows.flow_tests import FlowTestError, OutOfTimeError, play_test, read_tests
 from flows.simulation import CHANNEL
 from persistence.contacts.urns import environment_of

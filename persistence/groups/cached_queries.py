@@ -15,8 +15,8 @@ from sqlalchemy import ColumnElement, Engine, Select, and_, false, select
 from flows.queries import FieldReference, NamedReference, QueryError, Resolver, parse_query
 from persistence.contacts.queries import SearchScope, find_matches, open_group_scope
 from persistence.database import Transaction
+from persistence.leases import beside_index
 from persistence.sql.columns import split
-from persistence.sql.due_work import beside_index
 from persistence.statements import Compiled, ListOf, among, param
 from persistence.tables.contacts import contact, field
 from persistence.workspaces.records import Workspace

@@ -11,10 +11,10 @@ from persistence.changes import change_contacts, note_changed
 from persistence.database import Transaction
 from persistence.deletions import GROUP, note_deleted
 from persistence.errors import InUse, InvalidInput, LostRace, nothing_found
+from persistence.leases import beside_index
 from persistence.lists import ListSpec, NewRecord, contains, equals, insert_new, named, one_of
 from persistence.pages import Order
 from persistence.records import Record
-from persistence.sql.due_work import beside_index
 from persistence.sql.names import (
     check_new,
     find_all_called,

@@ -18,12 +18,11 @@ from channels.calls import Event, Media, Received
 from channels.types import DEFAULT_GATEWAY
 from persistence.database import Transaction
 from persistence.errors import LimitReached, LostRace
-from persistence.leases import Leases, is_free
+from persistence.leases import Leases, is_free, list_receivers
 from persistence.media.store import MediaStore, add_media
 from persistence.relayers.commands import clean_text
 from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.columns import is_uuid, new_uuid
-from persistence.sql.due_work import list_receivers
 from persistence.statements import update
 from persistence.tables.accounts import workspace
 from persistence.tables.channels import channel

@@ -22,10 +22,9 @@ from persistence.channels.channels import SEEN_NAME, SEEN_UUID, join_channels
 from persistence.channels.event_form import BEGUN
 from persistence.contacts.owners import UrnOwner
 from persistence.database import Transaction
-from persistence.leases import is_free
+from persistence.leases import Share, has_row, is_free, list_workspaces_in_share
 from persistence.sessions.parking import IS_WAITING, find_free_contacts
 from persistence.sql.columns import new_uuid, split
-from persistence.sql.due_work import Share, has_row, list_workspaces_in_share
 from persistence.stamps import MESSAGE_FAILED, MESSAGE_RECEIVED, NewMessage, tell
 from persistence.statements import among, insert_rows, statement
 from persistence.tables.accounts import workspace

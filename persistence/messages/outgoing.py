@@ -17,6 +17,7 @@ from persistence.channels.terms import USUAL, Terms, load_terms, plan
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
+from persistence.leases import beside_index
 from persistence.messages.incoming import ANSWERS, GOING_ON, channels_in_circle, find_circles, insert_outgoing
 from persistence.messages.routes import (
     CONTACT_INACTIVE,
@@ -38,7 +39,6 @@ from persistence.messages.templated import (
     read_window,
 )
 from persistence.sql.columns import new_uuid
-from persistence.sql.due_work import beside_index
 from persistence.stamps import stamped
 from persistence.statements import among, statement, update
 from persistence.tables.channels import channel

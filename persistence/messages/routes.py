@@ -26,7 +26,7 @@ from persistence.channels.gateway_pace import BULK, CONVERSATION, drop_sends_of,
 from persistence.channels.terms import HAS_TERMS
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
-from persistence.sql.due_work import beside_index
+from persistence.leases import beside_index
 from persistence.stamps import changes_of
 from persistence.statements import among, statement
 from persistence.tables.channels import MESSAGES, channel

@@ -18,9 +18,8 @@ from urllib.parse import urlsplit
 from sqlalchemy import Executable, delete, func, literal, or_, select
 
 from persistence.database import Transaction
-from persistence.leases import Leases
+from persistence.leases import Leases, list_receivers
 from persistence.secrets.encryption import open_or_none, sealed_text
-from persistence.sql.due_work import list_receivers
 from persistence.statements import update
 from persistence.tables.channels import CLAIM, RELEASE, SETTLED, channel, phone_push
 from persistence.tables.messages import ERRORED, IS_UNSENT, QUEUED, VISIBLE, message

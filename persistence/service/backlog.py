@@ -16,10 +16,10 @@ from persistence.conversations import IS_PUT_AWAY
 from persistence.data_jobs import TABLES as DATA_JOBS
 from persistence.data_jobs import is_due
 from persistence.database import Transaction
+from persistence.leases import list_due_workspaces, list_workspaces
 from persistence.media.incoming import IS_EXPECTED
 from persistence.sessions.parking import IS_WAITING
 from persistence.sql.columns import UtcDateTime
-from persistence.sql.due_work import list_due_workspaces, list_workspaces
 from persistence.tables.accounts import account_mail
 from persistence.tables.campaigns import IS_UNFIRED, campaign_fire, trigger
 from persistence.tables.changes import conversation

@@ -36,9 +36,8 @@ from sqlalchemy import (
 
 from persistence.contacts.leases import ContactLeases, acquire_leases, put_back
 from persistence.database import Transaction, delete_old
-from persistence.leases import is_free
+from persistence.leases import has_row, is_free, list_receivers
 from persistence.sql.columns import UtcDateTime
-from persistence.sql.due_work import has_row, list_receivers
 from persistence.statements import execute_kept, param, update
 from persistence.tables.contacts import contact
 from persistence.tables.flows import PENDING, flow_callback, flow_session, flow_start_batch, parked_sprint

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from sqlalchemy import Executable, literal, select
 
 from channels.types import GATEWAYS
-from flows.clock import write_moment
 from flows.engine import Contact
 from flows.engine.contact import FieldValue, Ticket
+from flows.environment import write_moment
 from flows.urns import Urn, UrnError, parse
 from persistence.changes import change_contacts, change_each_contact
 from persistence.channels.terms import HAS_TERMS
@@ -25,12 +25,12 @@ from persistence.contacts.owners import find_owners
 from persistence.contacts.writes import set_urns
 from persistence.database import Transaction
 from persistence.groups.groups import add_members, leave_all_groups, remove_members
+from persistence.leases import beside_index, has_row
 from persistence.messages.incoming import NEUTRAL
 from persistence.messages.outgoing import Draft, add_outgoing, fail_waiting, note_fallbacks, read_quick_replies
 from persistence.messages.routes import Route
 from persistence.messages.templated import TemplateWish
 from persistence.sql.columns import columns_for
-from persistence.sql.due_work import beside_index, has_row
 from persistence.statements import among, statement, update
 from persistence.tables.accounts import user
 from persistence.tables.channels import channel

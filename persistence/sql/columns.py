@@ -31,7 +31,7 @@ from sqlalchemy.schema import SchemaItem
 from sqlalchemy.sql.operators import OperatorType
 from sqlalchemy.types import TypeEngine
 
-from flows.clock import SYSTEM_CLOCK
+from flows.environment import SYSTEM_CLOCK
 
 NAMING = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",

@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from flows import Assets, Environment
-from flows.clock import SYSTEM_CLOCK, Clock
 from flows.definition import DefinitionError, load
 from flows.definition.exports import ExportFile, Named, list_needs
 from flows.engine.assets import DEFAULT_TOPIC
 from flows.engine.events import Event
+from flows.environment import SYSTEM_CLOCK, Clock
 from flows.flow_tests import FlowTestError, play_test, read_tests
 from flows.simulation import CALLBACK, CHANNEL, DIAL, MESSAGE, Simulation
 from persistence.contacts.urns import environment_of

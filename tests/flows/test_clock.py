@@ -1,7 +1,7 @@
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from flows.clock import SystemClock
+from flows.environment import SystemClock
 
 
 def test_the_present_is_aware_and_in_utc():

@@ -10,8 +10,8 @@ import pytest
 
 import flows
 from flows import templates
-from flows.clock import SystemClock
 from flows.definition import issues, reading
+from flows.environment import SystemClock
 from flows.queries import parser
 
 

@@ -4,9 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from flows.clock import SystemClock
 from flows.dates import parse_datetime, parse_time
-from flows.environment import Environment, NumberFormat
+from flows.environment import Environment, NumberFormat, SystemClock
 from flows.numbers import NUMBER_FORMATS, find_number_format
 from flows.phones import find_phones, parse_phone
 from flows.queries import evaluate, parse_query

@@ -15,9 +15,9 @@ from persistence.contacts.owners import hold_owners
 from persistence.contacts.urns import ensure_owners
 from persistence.deliveries.leases import lease_deliveries, list_due_receivers
 from persistence.deliveries.outbox import NewDelivery, record_deliveries
+from persistence.leases import MUCH, Share
 from persistence.messages.incoming import find_senders, finish_plain_messages
 from persistence.sql.columns import new_uuid
-from persistence.sql.due_work import MUCH, Share
 from persistence.statements import PREPARED_AFTER
 from persistence.tables.contacts import contact
 from persistence.tables.deliveries import DELIVERED, delivery

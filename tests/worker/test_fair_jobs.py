@@ -5,8 +5,8 @@ from dataclasses import replace
 from sqlalchemy import func, select
 
 from persistence.database import Database
+from persistence.leases import MUCH, Share
 from persistence.sql.columns import new_uuid
-from persistence.sql.due_work import MUCH, Share
 from persistence.tables.messages import HANDLED, broadcast, message
 from persistence.workspaces.records import Workspace
 from persistence.workspaces.writes import create_workspace

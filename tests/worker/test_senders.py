@@ -12,7 +12,7 @@ import pytest
 import requests
 
 from persistence.deliveries.outbox import Ledger
-from persistence.sql.due_work import MUCH
+from persistence.leases import MUCH
 from persistence.tables.messages import WIRED
 from persistence.workspaces.writes import create_workspace
 from relayboard import cli

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid5
 
-from flows.clock import SYSTEM_CLOCK
 from flows.definition.action_types import FLOW_TYPES, PALETTE, ActionType, action_types
 from flows.definition.fields import NAME_LENGTH, Field, text
 from flows.definition.reading import CALL_SECONDS, DIAL_SECONDS, HINTS, PAUSES, ROUTERS, WAITS, read_flow
 from flows.engine import Assets
 from flows.engine.context import RUN_ROOTS
+from flows.environment import SYSTEM_CLOCK
 from flows.expressions.functions.registry import FUNCTIONS, IMPLEMENTATIONS
 from flows.simulation import CHANNEL, SaidAnswers, Simulation, make_contact
 

@@ -21,7 +21,7 @@ from worker.dispatcher import (
     begin_dispatching,
     do_nothing,
 )
-from worker.http.responses import SendFailed
+from worker.http.connections import SendFailed
 from worker.runtime import Runtime
 
 SLOTS = 16

@@ -34,7 +34,7 @@ from worker.dispatcher import (
     begin_dispatching,
     do_nothing,
 )
-from worker.http.responses import SendFailed
+from worker.http.connections import SendFailed
 from worker.http.safe_http import HttpResponse, LastLook, SafeHttp
 from worker.runtime import Runtime
 

@@ -15,7 +15,7 @@ from persistence.templates import (
     note_failed_reading,
     store_reading,
 )
-from worker.http.responses import SendFailed
+from worker.http.connections import SendFailed
 from worker.http.safe_http import SafeHttp
 from worker.runtime import Runtime
 

@@ -7,8 +7,7 @@ from collections.abc import Callable, Collection
 from socket import socket
 
 from persistence.channels.connections import has_kept
-from worker.http.connections import dial
-from worker.http.responses import SendFailed
+from worker.http.connections import SendFailed, dial
 from worker.http.safe_http import SafeHttp
 from worker.runtime import Runtime
 

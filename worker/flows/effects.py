@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from flows.clock import parse_moment
 from flows.engine import Event
+from flows.environment import parse_moment
 from flows.urns import parse
 from persistence.broadcasts.records import NewBroadcast, create_broadcast
 from persistence.contacts.audience import find_audience

@@ -4,8 +4,8 @@ the inbox."""
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from flows.clock import write_moment
 from flows.engine import Contact
+from flows.environment import write_moment
 from persistence.channels.events import (
     PendingCall,
     find_callers,

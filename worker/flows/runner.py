@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from flows.clock import Clock, SystemClock
 from flows.engine import Contact
-from flows.environment import Environment
+from flows.environment import Clock, Environment, SystemClock
 from persistence.contacts.leases import (
     LEASE,
     Claim,

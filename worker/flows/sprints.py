@@ -12,7 +12,6 @@ from hashlib import sha1
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from flows.clock import RANDOM_DIGITS, Clock
 from flows.engine import (
     CheckedTrigger,
     Contact,
@@ -26,7 +25,7 @@ from flows.engine import (
     start,
 )
 from flows.engine.services import Services
-from flows.environment import Environment
+from flows.environment import RANDOM_DIGITS, Clock, Environment
 from persistence.leases import GIVEN_UP
 from persistence.messages.incoming import ANEW, GOING_ON, NEUTRAL
 from worker.flows.asset_cache import DatabaseAssets

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from datetime import datetime
 from typing import Any
 
-from flows.clock import write_moment
+from flows.environment import write_moment
 from persistence.contacts.leases import see_free
 from persistence.database import Transaction
 from persistence.flow_starts.batches import (

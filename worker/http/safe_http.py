@@ -28,14 +28,16 @@ from worker.http.connections import (
     Connection,
     KeptConnections,
     LoopThread,
+    NotHttp,
     Origin,
+    Reading,
     Resolve,
     Result,
+    SendFailed,
     Work,
     dial,
     resolve,
 )
-from worker.http.responses import NotHttp, Reading, SendFailed
 
 CONNECT_TIMEOUT_SECONDS = 5.0
 TOTAL_TIMEOUT_SECONDS = 15.0

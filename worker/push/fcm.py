@@ -16,7 +16,7 @@ from urllib.parse import quote
 import orjson
 
 from relayboard.base.settings import Settings
-from worker.http.responses import SendFailed, read_retry_after
+from worker.http.connections import SendFailed, read_retry_after
 from worker.http.safe_http import HttpResponse, SafeHttp
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from persistence.relayers.pushes import (
 )
 from worker.callers import Finished
 from worker.dispatcher import LEASE_FACTOR, AfterCommit, Leased, LeasedQueue, ReceiverSlots, begin_dispatching
-from worker.http.responses import SendFailed, read_retry_after
+from worker.http.connections import SendFailed, read_retry_after
 from worker.metrics import pushes
 from worker.push.fcm import AccountUnusable, TokenUnknown, Unavailable, open_account
 from worker.runtime import Runtime

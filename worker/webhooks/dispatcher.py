@@ -33,7 +33,7 @@ from persistence.tables.deliveries import DELIVERED, FAILED, PENDING
 from persistence.workspaces.records import find_workspace
 from worker.callers import Callers, Finished, LoopCallers
 from worker.dispatcher import LEASE_FACTOR, AfterCommit, CalledQueue, Leased, ReceiverSlots, begin_dispatching
-from worker.http.responses import SendFailed, read_retry_after
+from worker.http.connections import SendFailed, read_retry_after
 from worker.http.safe_http import HttpResponse, SafeHttp
 from worker.metrics import count_attempt, count_switched_off
 from worker.runtime import Runtime

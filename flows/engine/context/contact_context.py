@@ -10,13 +10,12 @@ from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from flows.clock import in_zone_of
 from flows.definition import Node
 from flows.engine.assets import Assets, Channel, Field
 from flows.engine.contact import Contact, Ticket, without_query
 from flows.engine.options import Options
 from flows.engine.state import Run, Session
-from flows.environment import Environment
+from flows.environment import Environment, in_zone_of
 from flows.expressions.conversions import render
 from flows.expressions.values import Deprecated, Getter, Property, Shape, Value, XArray, XObject, XRecord
 from flows.urn_schemes import SCHEMES

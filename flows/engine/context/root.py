@@ -8,7 +8,6 @@ from decimal import Decimal
 from functools import cache
 from typing import Any
 
-from flows.clock import parse_moment
 from flows.engine.assets import Assets
 from flows.engine.contact import Contact, Ticket
 from flows.engine.context.contact_context import (
@@ -26,7 +25,7 @@ from flows.engine.context.contact_context import (
     user_value,
 )
 from flows.engine.state import Result, Step
-from flows.environment import Environment
+from flows.environment import Environment, parse_moment
 from flows.expressions.conversions import read_document, render_json
 from flows.expressions.functions.numbers import attachment_parts
 from flows.expressions.values import Deprecated, Getter, Property, Shape, Value, XArray, XObject, XRecord, to_value

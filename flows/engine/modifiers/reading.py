@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from flows.clock import parse_moment
 from flows.engine.assets import Channel
 from flows.engine.contact import STATUSES
 from flows.engine.errors import ModifierError
@@ -31,7 +30,7 @@ from flows.engine.modifiers.editor import (
     reopen_ticket,
     set_affinity,
 )
-from flows.environment import is_timezone
+from flows.environment import is_timezone, parse_moment
 from flows.languages import is_language
 
 T = TypeVar("T")

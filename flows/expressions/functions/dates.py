@@ -5,7 +5,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from flows.clock import write_offset
+from flows.environment import write_offset
 from flows.expressions import calendar_arithmetic as calendar
 from flows.expressions import conversions, decimals
 from flows.expressions.conversions import in_zone

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from flows.clock import SystemClock
-from flows.environment import Environment, NumberFormat
+from flows.environment import Environment, NumberFormat, SystemClock
 from flows.expressions import conversions
 from flows.expressions.conversions import format_value, read_json, render, render_json
 from flows.expressions.decimals import check_range

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from flows.clock import Clock
 from flows.engine.assets import Assets
 from flows.engine.engine import find_flow_of, read_resume
 from flows.engine.events import EventLog
@@ -12,6 +11,7 @@ from flows.engine.services import NO_SERVICES, Services
 from flows.engine.sprint import Sprint
 from flows.engine.state import Run, Session
 from flows.engine.visit import Visit
+from flows.environment import Clock
 
 
 def visit_run(

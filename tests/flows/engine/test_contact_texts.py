@@ -2,10 +2,9 @@
 
 import pytest
 
-from flows.clock import SystemClock
 from flows.engine import Assets, Contact
 from flows.engine.contact_texts import ContactTexts, may_see, read_literal
-from flows.environment import Environment
+from flows.environment import Environment, SystemClock
 from flows.urns import Urn
 from tests.flows.hypothesis.workspace import make_uuid
 

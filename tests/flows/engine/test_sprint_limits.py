@@ -7,11 +7,10 @@ from uuid import uuid4
 import pytest
 
 from flows import Trigger, load, start
-from flows.clock import SYSTEM_CLOCK
 from flows.engine.assets import Assets, Field, Group
 from flows.engine.contact import Contact
 from flows.engine.contact_texts import ContactTexts
-from flows.environment import Environment
+from flows.environment import SYSTEM_CLOCK, Environment
 from flows.expressions.evaluation import SPRINT_EVALUATIONS
 
 NESTED = (

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from flows.clock import SystemClock
 from flows.definition import load
 from flows.engine import Assets, Options, resume, start
 from flows.engine.visit import expiration_minutes
-from flows.environment import Environment
+from flows.environment import Environment, SystemClock
 from tests.flows.definition.specimens import FLOW, YES, make_flow, make_node, make_router, make_uuid
 
 

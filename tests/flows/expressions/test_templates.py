@@ -1,5 +1,4 @@
-from flows.clock import SystemClock
-from flows.environment import Environment
+from flows.environment import Environment, SystemClock
 from flows.expressions.evaluation import Budget
 from flows.expressions.templates import evaluate_value
 from tests.flows.expressions.evaluating import evaluate_template, make_context

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from handlers.asgi import cross_origin
+from handlers.asgi import guard
 from tests.api import Api
 
 SETTINGS, GROUPS = "/api/v2/workspace_settings.json", "/api/v2/groups.json"
@@ -108,7 +108,7 @@ def test_what_is_no_longer_named_is_refused_at_once(head: Api) -> None:
 def test_one_address_cannot_have_ever_new_origins_looked_up(
     head: Api, make_client: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cross_origin, "LOOKUPS", 3)
+    monkeypatch.setattr(guard, "LOOKUPS", 3)
     with make_client() as client:
         limited = Api(client, head.database, head.workspace, head.token)
         assert ask(limited, PAGE).status_code == 204

@@ -6,13 +6,14 @@ from sqlalchemy.exc import IntegrityError
 
 from flows.engine.state import Result, Run, Step
 from persistence.database import Database
-from persistence.runs.runs import RunState, describe_run, read_moment, save_runs
+from persistence.runs.runs import RunState, save_runs
 from persistence.sql.columns import new_uuid
 from persistence.tables.flows import flow_run, flow_start
 from persistence.tables.service import workspace_clock
 from persistence.workspaces.records import Workspace
 from tests.channel_rows import add_contact
 from tests.run_rows import NODE, add_flow, add_run, add_start, status_counts
+from worker.flows.recording import describe_run, read_moment
 
 NEXT_NODE = "c8f1a2b3-9f39-4d53-8f39-77a0f4a1a111"
 

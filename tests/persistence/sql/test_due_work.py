@@ -7,8 +7,8 @@ import pytest
 from persistence import statements
 from persistence.channels.gateway_leases import list_due_gateways
 from persistence.database import Database, Transaction
+from persistence.leases import MUCH, Share
 from persistence.messages.incoming import list_receiving_workspaces
-from persistence.sql.due_work import MUCH, Share
 from persistence.workspaces.records import Workspace
 from persistence.workspaces.writes import create_workspace
 from testbed.gateways import add_gateway, queue_messages

@@ -23,7 +23,7 @@ from persistence.channels.gateway_leases import GatewaySend, SendOutcome, begin_
 from persistence.channels.health import GatewayCall
 from persistence.channels.traces import BURST, PER_SECOND, CallSampler
 from persistence.database import Database, utc_now
-from persistence.sql.due_work import MUCH, Share
+from persistence.leases import MUCH, Share
 from persistence.stamps import ERRORS
 from persistence.tables.changes import day_count
 from persistence.tables.channels import channel, gateway_call

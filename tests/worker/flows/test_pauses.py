@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from flows.clock import write_moment
+from flows.environment import write_moment
 from persistence.contacts.leases import acquire_leases
 from persistence.sessions.parking import Address, read_address, receive_callback
 from persistence.sessions.sessions import interrupt_contacts

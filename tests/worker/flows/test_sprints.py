@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import update
 
 from flows import start
-from flows.clock import SYSTEM_CLOCK
+from flows.environment import SYSTEM_CLOCK
 from persistence.groups.smart_groups import create_query_group
 from persistence.tables.accounts import workspace as workspaces
 from persistence.tables.flows import flow_session

@@ -22,8 +22,7 @@ from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
 from tests.worker.receivers import Reply, receiving
 from worker.http import connections
-from worker.http.connections import Deadline, KeptConnections, LoopThread, Watchdog
-from worker.http.responses import SendFailed
+from worker.http.connections import Deadline, KeptConnections, LoopThread, SendFailed, Watchdog
 from worker.http.safe_http import SafeHttp
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from worker.http.responses import HEAD_LIMIT_BYTES, NotHttp, Reading
+from worker.http.connections import HEAD_LIMIT_BYTES, NotHttp, Reading
 
 LIMIT = 10
 

@@ -17,7 +17,7 @@ from testbed.patience import PATIENCE_SECONDS
 from testbed.set_by_name import KEY, by_name
 from tests.certificates import self_signed
 from tests.worker.receivers import Reply, answering_with, receiving
-from worker.http.responses import SendFailed
+from worker.http.connections import SendFailed
 from worker.http.safe_http import URL_LENGTH, SafeHttp, check_url, read_target, write_request
 from worker.runtime import open_http
 

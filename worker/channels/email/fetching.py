@@ -45,7 +45,7 @@ from worker.channels.email import TYPES
 from worker.channels.email.imap import MONTHS, Letter, Mailbox, Place, Unreadable
 from worker.channels.transports import dial_allowed
 from worker.dispatcher import AfterCommit, Leased, LeasedQueue, ReceiverSlots, begin_dispatching, do_nothing
-from worker.http.responses import SendFailed
+from worker.http.connections import SendFailed
 from worker.runtime import Runtime
 from worker.smtp import time_limit
 

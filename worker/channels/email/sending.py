@@ -39,8 +39,7 @@ from worker.dispatcher import (
     ReceiverSlots,
     begin_dispatching,
 )
-from worker.http.connections import Deadline
-from worker.http.responses import SendFailed
+from worker.http.connections import Deadline, SendFailed
 from worker.runtime import Runtime
 from worker.smtp import explain, sign_in, time_limit
 

@@ -38,7 +38,7 @@ from persistence.errors import DatabaseError, Refused
 from persistence.sql.columns import new_uuid
 from worker.channels.smpp.session import Delivery, Lost, Place, Session, open_session
 from worker.channels.smpp.wire import OK, TEMPORARY
-from worker.http.responses import SendFailed
+from worker.http.connections import SendFailed
 
 logger = logging.getLogger("relayboard.smpp")
 

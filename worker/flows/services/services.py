@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 import orjson
 
 from flows.asset_kinds import Classifier, Llm
-from flows.clock import parse_moment
 from flows.engine.services import (
     AirtimeTransfer,
     Classification,
@@ -23,6 +22,7 @@ from flows.engine.services import (
     WebhookReply,
     WebhookRequest,
 )
+from flows.environment import parse_moment
 from flows.numbers import NumberError, parse_decimal, render_decimal
 from flows.urns import Urn
 from persistence.contacts.owners import find_owners
@@ -32,7 +32,7 @@ from persistence.sessions.parking import Address
 from persistence.sql.columns import new_uuid
 from persistence.workspaces.records import Workspace
 from worker.flows.services.email import FlowEmail
-from worker.http.responses import SendFailed
+from worker.http.connections import SendFailed
 from worker.http.safe_http import HttpResponse
 from worker.runtime import Runtime
 from worker.webhooks.dispatcher import DAMAGED, secrets_of
