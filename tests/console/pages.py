@@ -176,10 +176,21 @@ def count_bytes(page: Page) -> list[int]:
     return loaded
 
 
+def sign_in_at(context: BrowserContext, clinic: Clinic, role: str, *parts: str) -> Page:
+    """The same, once the page at this place is there."""
+    page = sign_in(context, clinic, role, "/".join(parts))
+    _settle(page)
+    return page
+
+
 def open_page(page: Page, clinic: Clinic, *parts: str) -> None:
     page.goto(f"{clinic.service.url}/#/{'/'.join(parts)}")
     # A page that is loaded hears of another address a moment later, and shows the former one until then.
     page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+    _settle(page)
+
+
+def _settle(page: Page) -> None:
     expect(page.locator("main h1:visible, main h2:visible").first).to_be_visible()
     expect(page.locator(".waiting")).to_have_count(0)
 

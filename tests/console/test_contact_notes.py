@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
 
 from tests.console.clinic import Clinic
-from tests.console.pages import HeldBack, open_page, sign_in
+from tests.console.pages import HeldBack, sign_in_at
 
 CONTACTS, NOTES = "/api/v2/contacts.json", "/api/v2/contact_notes.json"
 
@@ -28,8 +28,7 @@ def contact(clinic: Clinic) -> str:
 def test_a_note_is_saved_once_though_it_is_sent_again_before_the_answer(
     somebody: BrowserContext, clinic: Clinic, contact: str
 ) -> None:
-    page = sign_in(somebody, clinic, "agent", place="contacts")
-    open_page(page, clinic, "contacts", contact)
+    page = sign_in_at(somebody, clinic, "agent", "contacts", contact)
     note, button = page.get_by_label("Write a note"), page.get_by_role("button", name="Save")
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.method) if NOTES in request.url else None)
@@ -54,8 +53,7 @@ def test_a_note_is_saved_once_though_it_is_sent_again_before_the_answer(
 def test_a_note_whose_answer_was_lost_is_saved_once_and_the_same_may_be_noted_again(
     somebody: BrowserContext, clinic: Clinic, contact: str
 ) -> None:
-    page = sign_in(somebody, clinic, "agent", place="contacts")
-    open_page(page, clinic, "contacts", contact)
+    page = sign_in_at(somebody, clinic, "agent", "contacts", contact)
     note, text = page.get_by_label("Write a note"), "Called, nobody answered"
 
     def lose_the_answer(route: Route) -> None:

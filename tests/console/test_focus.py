@@ -3,7 +3,7 @@
 from playwright.sync_api import BrowserContext, expect
 
 from tests.console.clinic import Clinic
-from tests.console.pages import open_page, sign_in
+from tests.console.pages import open_page, sign_in, sign_in_at
 
 CONTACTS, TICKETS = "/api/v2/contacts.json", "/api/v2/tickets.json"
 
@@ -11,8 +11,7 @@ CONTACTS, TICKETS = "/api/v2/contacts.json", "/api/v2/tickets.json"
 def test_a_button_that_goes_away_hands_the_focus_to_the_next_one(somebody: BrowserContext, clinic: Clinic) -> None:
     contact = clinic.service.post(CONTACTS, {"name": "Waiting One", "urns": ["tel:+250788000911"]})["uuid"]
     ticket = clinic.service.post(TICKETS, {"contact": contact})["uuid"]
-    page = sign_in(somebody, clinic, "editor")
-    open_page(page, clinic, "tickets", ticket)
+    page = sign_in_at(somebody, clinic, "editor", "tickets", ticket)
     take = page.get_by_role("button", name="Take")
     take.focus()
     page.keyboard.press("Enter")
@@ -84,6 +83,5 @@ def test_a_link_to_another_page_takes_the_focus_to_it(somebody: BrowserContext, 
 def test_the_history_of_a_contact_says_who_wrote(somebody: BrowserContext, clinic: Clinic) -> None:
     contact = clinic.service.post(CONTACTS, {"urns": ["tel:+250788000912"]})["uuid"]
     clinic.service.post("/api/v2/messages.json", {"contact": contact, "text": "Good day"})
-    page = sign_in(somebody, clinic, "editor")
-    open_page(page, clinic, "contacts", contact)
+    page = sign_in_at(somebody, clinic, "editor", "contacts", contact)
     expect(page.locator(".history-line", has_text="Good day")).to_contain_text("Administrator Tester:")

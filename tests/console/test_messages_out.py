@@ -8,7 +8,7 @@ from sqlalchemy import update
 
 from persistence.tables.messages import broadcast
 from testbed.running import wait_until
-from tests.console.pages import NARROW, WIDE, findings, open_page, sign_in
+from tests.console.pages import NARROW, WIDE, findings, open_page, sign_in, sign_in_at
 
 BROADCASTS, PROGRESS = "/api/v2/broadcasts.json", "/api/v2/broadcast_progress.json"
 RECORD = """async () => {
@@ -48,8 +48,7 @@ def test_a_message_is_previewed_as_one_contact_sees_it_sent_to_a_query_and_follo
     clinic.sync()
     contacts = "/api/v2/contacts.json"
     wait_until(lambda: clinic.service.get(contacts, urn="tel:+250788000771")["results"], "the contact to be known")
-    page = sign_in(somebody, clinic, "editor")
-    open_page(page, clinic, "broadcasts")
+    page = sign_in_at(somebody, clinic, "editor", "broadcasts")
     page.get_by_role("link", name="Write to many").click()
     page.get_by_label("Also to contacts that match a query").fill("tel = +250788000771")
     page.locator("textarea").first.fill("Hello @contact.urn!")
@@ -83,8 +82,7 @@ def test_an_answer_that_comes_late_does_not_hide_a_newer_one(somebody, clinic):
     clinic.phone.receive_sms(urn, "hello")
     clinic.sync()
     uuid = clinic.service.post(BROADCASTS, {"text": "Good day", "urns": [f"tel:{urn}"]})["uuid"]
-    page = sign_in(somebody, clinic, "editor")
-    open_page(page, clinic, "broadcasts", uuid)
+    page = sign_in_at(somebody, clinic, "editor", "broadcasts", uuid)
     other = somebody.new_page()
     open_page(other, clinic, "broadcasts", uuid)
     wired = page.locator("td", has_text="wired")
@@ -115,8 +113,7 @@ def test_an_answer_that_comes_late_does_not_hide_a_newer_one(somebody, clinic):
 
 def test_a_scheduled_message_waits_and_is_stopped_and_what_was_typed_outlives_a_reload(somebody, clinic):
     clinic.service.post("/api/v2/workspace_settings.json", {"languages": ["eng", "fra"]})
-    page = sign_in(somebody, clinic, "editor")
-    open_page(page, clinic, "broadcasts", "new")
+    page = sign_in_at(somebody, clinic, "editor", "broadcasts", "new")
     page.get_by_label("Expecting mothers").check()
     page.get_by_label("Text (English)").fill("For another day")
     page.get_by_label("Text (French)").fill("Pour un autre jour")
@@ -160,8 +157,7 @@ def test_a_scheduled_message_waits_and_is_stopped_and_what_was_typed_outlives_a_
 
 
 def test_a_draft_is_written_on_repeated_changed_and_taken_back(somebody, clinic):
-    page = sign_in(somebody, clinic, "editor")
-    open_page(page, clinic, "broadcasts", "new")
+    page = sign_in_at(somebody, clinic, "editor", "broadcasts", "new")
     page.locator("textarea").first.fill("The clinic moves")
     page.get_by_role("button", name="Save as draft").click()
     expect(page.locator(".badge", has_text="draft")).to_be_visible()
@@ -219,8 +215,7 @@ def test_a_scheduled_message_moves_to_those_that_were_sent_when_its_time_comes(s
     tomorrow = (datetime.now(UTC) + timedelta(days=1)).isoformat()
     body = {"text": "It is time", "urns": ["tel:+250788000774"], "scheduled_on": tomorrow}
     written = clinic.service.post(BROADCASTS, body)
-    page = sign_in(somebody, clinic, "editor")
-    open_page(page, clinic, "broadcasts?view=scheduled")
+    page = sign_in_at(somebody, clinic, "editor", "broadcasts?view=scheduled")
     expect(page.get_by_role("link", name="It is time")).to_be_visible()
     assert clinic.service.get(BROADCASTS, scheduled="true")["results"][0]["uuid"] == written["uuid"]
 

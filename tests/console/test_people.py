@@ -9,7 +9,7 @@ from playwright.sync_api import FilePayload, expect
 from flows.urns import parse
 from persistence.contacts.urns import ensure_owners
 from testbed.running import wait_until
-from tests.console.pages import NARROW, WIDE, findings, open_page, sign_in
+from tests.console.pages import NARROW, WIDE, findings, open_page, sign_in, sign_in_at
 from tests.handlers.v2.test_archives import add as add_archive
 
 MANY = 60_000
@@ -25,8 +25,7 @@ def test_two_contacts_become_one_with_the_messages_of_both(somebody, clinic):
     clinic.sync()
     wait_until(lambda: clinic.service.get(CONTACTS, urn=f"tel:{numbers[1]}")["results"], "both to be known")
     first, second = (clinic.service.get(CONTACTS, urn=f"tel:{number}")["results"][0] for number in numbers)
-    page = sign_in(somebody, clinic, "editor")
-    open_page(page, clinic, "contacts", first["uuid"])
+    page = sign_in_at(somebody, clinic, "editor", "contacts", first["uuid"])
     page.get_by_role("button", name="Merge").click()
     page.get_by_label("The other contact").fill(numbers[1])
     page.get_by_role("radio").click()

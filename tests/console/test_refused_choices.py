@@ -3,7 +3,7 @@
 from playwright.sync_api import expect
 
 from persistence.users import add_member, remove_member
-from tests.console.pages import findings, open_page, sign_in
+from tests.console.pages import findings, sign_in, sign_in_at
 
 CONTACTS, TICKETS = "/api/v2/contacts.json", "/api/v2/tickets.json"
 
@@ -40,8 +40,7 @@ def test_a_ticket_is_nobodys_when_its_assignee_leaves_and_its_history_says_so(so
     ticket = clinic.service.post(TICKETS, {"contact": contact, "assignee": leaver})["uuid"]
     with clinic.service.database.writing() as tx:
         remove_member(tx, workspace, leaver)
-    page = sign_in(somebody, clinic, "agent")
-    open_page(page, clinic, "tickets", ticket)
+    page = sign_in_at(somebody, clinic, "agent", "tickets", ticket)
     bar = page.locator(".ticket-card")
     choice = bar.get_by_label("Assignee")
     expect(choice.locator("option[value='agent@example.org']")).to_have_count(1)
@@ -62,8 +61,7 @@ def test_a_ticket_is_nobodys_when_its_assignee_leaves_and_its_history_says_so(so
 def test_a_double_click_closes_a_ticket_and_does_not_reopen_it(somebody, clinic):
     contact = clinic.service.post(CONTACTS, {"urns": ["tel:+250788000825"]})["uuid"]
     ticket = clinic.service.post(TICKETS, {"contact": contact})["uuid"]
-    page = sign_in(somebody, clinic, "agent")
-    open_page(page, clinic, "tickets", ticket)
+    page = sign_in_at(somebody, clinic, "agent", "tickets", ticket)
     bar, events = page.locator(".ticket-card"), page.locator(".event")
     close, reopen = (bar.get_by_role("button", name=name, exact=True) for name in ("Close", "Reopen"))
     for clicks, button in ((1, close), (2, reopen)):

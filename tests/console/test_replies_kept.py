@@ -10,7 +10,7 @@ from persistence.tables.contacts import contact as contact_table
 from persistence.users import change_role
 from testbed.running import wait_until
 from tests.console.clinic import PASSWORD
-from tests.console.pages import NARROW, WIDE, HeldBack, findings, open_page, sign_in
+from tests.console.pages import NARROW, WIDE, HeldBack, findings, open_page, sign_in, sign_in_at
 
 CONTACTS, MESSAGES = "/api/v2/contacts.json", "/api/v2/messages.json"
 
@@ -35,9 +35,9 @@ def texts_to(clinic, contact):
     return [message["text"] for message in clinic.service.get(MESSAGES, contact=contact)["results"]]
 
 
-def leave_behind(context, page, clinic, contact, text):
+def leave_behind(context, clinic, contact, text):
     """Writes to a contact without network, and closes the page."""
-    open_page(page, clinic, "inbox", contact)
+    page = sign_in_at(context, clinic, "editor", "inbox", contact)
     expect(page.locator(".message")).to_have_count(1)
     context.set_offline(True)
     page.get_by_label("Write an answer").fill(text)
@@ -49,7 +49,7 @@ def leave_behind(context, page, clinic, contact, text):
 
 def test_a_kept_reply_is_sent_though_nobody_opens_its_conversation(somebody, clinic):
     contact = greet(clinic, "+250788000812")
-    leave_behind(somebody, sign_in(somebody, clinic, "editor"), clinic, contact, "The network is gone")
+    leave_behind(somebody, clinic, contact, "The network is gone")
     page = somebody.new_page()
     open_page(page, clinic, "settings")
 
@@ -65,7 +65,7 @@ def test_a_kept_reply_is_sent_though_nobody_opens_its_conversation(somebody, cli
 
 def test_a_kept_reply_shows_once_and_is_sent_once_though_its_conversation_opens_meanwhile(somebody, clinic):
     contact = greet(clinic, "+250788000813")
-    leave_behind(somebody, sign_in(somebody, clinic, "editor"), clinic, contact, "Still on its way")
+    leave_behind(somebody, clinic, contact, "Still on its way")
     page = somebody.new_page()
     asked: list[Route] = []
     page.route(f"**{MESSAGES}", lambda route: asked.append(route))
@@ -101,7 +101,7 @@ def demoted(clinic):
 
 def test_a_kept_reply_that_is_refused_shows_on_every_page_and_in_the_list_until_it_is_sent_again(somebody, clinic):
     contact = greet(clinic, "+250788000821")
-    leave_behind(somebody, sign_in(somebody, clinic, "editor"), clinic, contact, "Come at nine")
+    leave_behind(somebody, clinic, contact, "Come at nine")
     with demoted(clinic):
         page = somebody.new_page()
         open_page(page, clinic, "settings")
@@ -130,7 +130,7 @@ def test_a_kept_reply_that_is_refused_shows_on_every_page_and_in_the_list_until_
 
 def test_a_refused_reply_to_a_contact_that_was_deleted_is_read_and_thrown_away(somebody, clinic):
     contact = greet(clinic, "+250788000822")
-    leave_behind(somebody, sign_in(somebody, clinic, "editor"), clinic, contact, "Too late")
+    leave_behind(somebody, clinic, contact, "Too late")
     with clinic.service.database.writing() as tx:
         found = tx.execute(select(contact_table.c.id).where(contact_table.c.uuid == contact)).scalar_one()
         delete_contacts(tx, clinic.service.workspace.id, [found])
@@ -153,8 +153,7 @@ def test_a_refused_reply_to_a_contact_that_was_deleted_is_read_and_thrown_away(s
 
 def test_a_kept_reply_is_sent_after_the_session_ended_and_the_person_signed_in_again(somebody, clinic):
     contact = greet(clinic, "+250788000823")
-    page = sign_in(somebody, clinic, "editor")
-    open_page(page, clinic, "inbox", contact)
+    page = sign_in_at(somebody, clinic, "editor", "inbox", contact)
     expect(page.locator(".message")).to_have_count(1)
     held = HeldBack(page, f"**{MESSAGES}")
     answer = page.get_by_label("Write an answer")
@@ -244,8 +243,7 @@ def test_an_answer_is_one_in_all_tabs_takes_a_pasted_picture_and_shows_its_links
 
 def test_a_text_that_is_too_long_stays_whole_and_says_how_long_it_may_be(somebody, clinic):
     contact = greet(clinic, "+250788000816")
-    page = sign_in(somebody, clinic, "editor")
-    open_page(page, clinic, "inbox", contact)
+    page = sign_in_at(somebody, clinic, "editor", "inbox", contact)
     answer, send = page.get_by_label("Write an answer"), page.get_by_role("button", name="Send", exact=True)
     answer.focus()
     page.keyboard.insert_text("a" * 5000)
@@ -266,8 +264,7 @@ def test_a_text_that_is_too_long_stays_whole_and_says_how_long_it_may_be(somebod
 def test_a_saved_reply_is_put_where_the_cursor_is_and_takes_nothing_away(somebody, clinic):
     contact = greet(clinic, "+250788000817")
     clinic.service.post("/api/v2/saved_replies.json", {"name": "Opening hours", "text": "We open at 8."})
-    page = sign_in(somebody, clinic, "editor")
-    open_page(page, clinic, "inbox", contact)
+    page = sign_in_at(somebody, clinic, "editor", "inbox", contact)
     answer = page.get_by_label("Write an answer")
     saved, opening = (
         page.get_by_role("button", name="Saved replies"),
