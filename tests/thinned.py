@@ -150,6 +150,7 @@ ASKING_NO_DATABASE = (
     "tests/worker/test_archiving.py",
     "tests/worker/test_campaigns.py",
     "tests/worker/test_dispatcher.py",
+    "tests/worker/test_faults.py",
     "tests/worker/test_mail.py",
     "tests/worker/test_metrics.py",
     "tests/worker/test_process.py",
@@ -182,6 +183,7 @@ ON_POSTGRESQL = (
     "tests/worker/mirrors/test_runs_and_starts.py::test_mirrors_miss_nothing",
     "tests/worker/mirrors/test_templates_and_resthooks.py::test_a_mirror_misses_nothing",
     "tests/worker/mirrors/test_tickets.py::test_a_mirror_misses_nothing",
+    "tests/worker/test_campaign_races.py",
     "tests/worker/test_senders.py::test_little_and_much",
 )
 """Stories of killed workers and of writers side by side, each told where it breaks first: there a worker is several

@@ -16,7 +16,7 @@ from testbed.patience import PATIENCE_SECONDS
 from testbed.running import RunningService, forked_service, wait_until
 
 NUMBERS = ("+250788000001", "+250788000002")
-LIMIT = 12
+LIMIT = 4
 CHANNELS = "/api/v1/relayers.json"
 
 
@@ -65,6 +65,7 @@ def test_a_circle_of_two_phones_is_stopped_and_goes_on_only_as_often_as_somebody
     database_url: str, tmp_path: Path
 ) -> None:
     with forked_service(database_url, tmp_path) as service:
+        service.post("/api/v2/workspace_settings.json", {"answer_limit": LIMIT})
         uuid = store_flow(service.database, service.workspace, definition("Closed", [node("closed", [say("Closed.")])]))
         with service.database.writing() as tx:
             flow_id = tx.execute(select(flow.c.id).where(flow.c.uuid == uuid)).scalar_one()
