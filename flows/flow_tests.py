@@ -13,8 +13,8 @@ from typing import Any
 from flows.definition import Flow
 from flows.definition.raw_parts import TESTS, UI
 from flows.engine import Assets, EngineError, Options, ResumeError
-from flows.engine.events import Event
 from flows.engine.options import DEFAULT_OPTIONS
+from flows.engine.state import Event
 from flows.environment import Clock, Environment, parse_moment
 from flows.simulation import CALLBACK, DIAL, MESSAGE, SaidAnswers, Simulation, make_contact
 

@@ -23,7 +23,6 @@ from flows.engine import (
     resume,
     start,
 )
-from flows.engine.events import Event
 from flows.engine.options import DEFAULT_OPTIONS
 from flows.engine.services import (
     NO_SERVICES,
@@ -35,6 +34,7 @@ from flows.engine.services import (
     WebhookReply,
     WebhookRequest,
 )
+from flows.engine.state import Event
 from flows.environment import Clock, Environment, write_moment
 from flows.urns import Urn
 

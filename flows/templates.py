@@ -5,7 +5,7 @@ from typing import Any
 
 from flows.environment import SYSTEM_CLOCK, Clock, Environment
 from flows.expressions.evaluation import NO_RESOURCES, Resources
-from flows.expressions.templates import TEXT_LIMIT, TextResult, evaluate_text
+from flows.expressions.evaluator import TEXT_LIMIT, TextResult, evaluate_text
 from flows.expressions.values import XObject, to_value
 
 

@@ -1,7 +1,9 @@
 """Words of people's text: splitting text into words, comparing words, deriving keys from names, naming
-values in sentences."""
+values in sentences; and what a header of an HTTP request can carry.
+"""
 
 import json
+import re
 import unicodedata
 from collections.abc import Sequence
 from functools import cache, lru_cache
@@ -218,3 +220,12 @@ def storable(text: str) -> str:
 def replace_unpaired(text: str) -> str:
     """The text with a replacement character for each unpaired surrogate, which cannot be written as UTF-8."""
     return text if text.isascii() else _UNPAIRED.sub("\ufffd", text)
+
+
+CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+
+
+def is_header_value(text: str) -> bool:
+    """Whether a header can have this value: one line of Latin characters."""
+    is_latin = text.isascii() or all(character <= "\xff" for character in text)
+    return is_latin and not CONTROL_CHARACTER.search(text)

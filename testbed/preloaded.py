@@ -19,7 +19,6 @@ import relayboard.commands.doctor
 import relayboard.commands.processes
 import relayboard.commands.status
 import relayboard.commands.workspaces
-import relayboard.doctor.examination
 import relayboard.failures
 import relayboard.worker_processes
 import worker.process

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from relayboard.base.tracing import Causes, caused_by
+from relayboard.base.logs import Causes, caused_by
 from worker.http.safe_http import SafeHttp
 
 logger = logging.getLogger("relayboard.dispatcher")

@@ -20,7 +20,7 @@ from typing import Generic
 
 from persistence.database import Transaction
 from persistence.errors import DatabaseError, is_away
-from relayboard.base.tracing import Causes, causes, join_causes
+from relayboard.base.logs import Causes, causes, join_causes
 from worker.callers import Ask, Callers, Finished, Item, Mailbox, Result, ThreadCallers
 from worker.fairness import HandOver
 from worker.runtime import Runtime

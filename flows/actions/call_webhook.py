@@ -17,7 +17,7 @@ from flows.engine.webhook_calls import (
     save_call_result,
 )
 from flows.expressions.conversions import render_json
-from flows.expressions.templates import cut_text
+from flows.expressions.evaluator import cut_text
 from flows.expressions.values import to_value
 
 METHODS = frozenset({"DELETE", "GET", "HEAD", "PATCH", "POST", "PUT"})

@@ -16,11 +16,10 @@ from flows.engine.errors import (
     SessionStateError,
     TriggerError,
 )
-from flows.engine.events import Event, EventLog
 from flows.engine.modifiers import ContactEditor, apply_modifier
 from flows.engine.options import Options
 from flows.engine.services import NO_SERVICES, ServiceError, Services
-from flows.engine.state import Result, Run, Session, Step
+from flows.engine.state import Event, EventLog, Result, Run, Session, Step
 
 __all__ = ["NO_SERVICES", "Assets", "AssetsError", "CheckedTrigger", "Contact", "ContactEditor", "ContactError"]
 __all__ += ["EngineError", "Event", "EventLog", "ModifierError", "Options", "Result", "ResumeError", "Run"]

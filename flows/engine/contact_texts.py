@@ -8,8 +8,8 @@ from flows.engine.context import CONTACT_ROOTS, ContactSource, build_contact_con
 from flows.engine.options import DEFAULT_OPTIONS, Options
 from flows.environment import Clock, Environment
 from flows.expressions.evaluation import Evaluation, Resources, bulk_budget
+from flows.expressions.evaluator import Template, cut_text
 from flows.expressions.scanner import TokenKind, scan_template
-from flows.expressions.templates import Template, cut_text
 from flows.words import replace_unpaired
 
 _WHOLE_CONTACT = re.compile(r"\bcontact\b(?!\s*\.\s*\w)")

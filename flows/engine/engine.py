@@ -16,13 +16,12 @@ from flows.definition.action_types import action_types
 from flows.engine.assets import Assets
 from flows.engine.contact import Contact
 from flows.engine.errors import ContactError, ResumeError, TriggerError
-from flows.engine.events import EventLog
 from flows.engine.input_schemas import ANYTHING, RESUME, TRIGGER, find_mismatch
 from flows.engine.options import DEFAULT_OPTIONS, Options
 from flows.engine.pauses import CALLBACK, begin_pause, read_callback
 from flows.engine.services import NO_SERVICES, Services
 from flows.engine.sprint import PushedFlow, Sprint
-from flows.engine.state import ACTIVE, COMPLETED, EXPIRED, FAILED, INTERRUPTED, WAITING, Run, Session, Step
+from flows.engine.state import ACTIVE, COMPLETED, EXPIRED, FAILED, INTERRUPTED, WAITING, EventLog, Run, Session, Step
 from flows.engine.visit import Choice, Visit, accepts, begin_wait, receive_message, route, route_timeout
 from flows.environment import SYSTEM_CLOCK, Clock, Environment, EnvironmentSettingError, is_timezone
 from flows.events import AnyEvent

@@ -11,8 +11,8 @@ from flows.definition import Action
 from flows.engine.assets import Channel, Template, TemplateTranslation
 from flows.engine.options import Options
 from flows.engine.visit import Visit
+from flows.expressions.evaluator import cut_text
 from flows.expressions.functions.numbers import attachment_parts
-from flows.expressions.templates import cut_text
 from flows.urns import Urn, UrnError, parse
 
 _EXTRA_MARK = "<extra>"

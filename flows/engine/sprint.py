@@ -8,11 +8,10 @@ from typing import Any
 from flows.definition import Flow
 from flows.engine.assets import Assets
 from flows.engine.contact import localize_environment
-from flows.engine.events import EventLog
 from flows.engine.modifiers.editor import ContactEditor
 from flows.engine.options import Options
 from flows.engine.services import Services
-from flows.engine.state import ACTIVE, COMPLETED, FAILED, WAITING, Run, Session
+from flows.engine.state import ACTIVE, COMPLETED, FAILED, WAITING, EventLog, Run, Session
 from flows.environment import Clock, Environment, write_moment
 from flows.expressions.evaluation import Budget, ExpressionTooComplexError, Resources, sprint_budget
 from flows.expressions.values import Value

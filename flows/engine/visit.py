@@ -24,9 +24,9 @@ from flows.engine.state import Result, Run
 from flows.environment import write_moment
 from flows.expressions.conversions import ESCAPED_NUL, render, render_json, to_text
 from flows.expressions.evaluation import Budget, Evaluation, ExpressionError, ExpressionTooComplexError
+from flows.expressions.evaluator import TEXT_LIMIT, Template, TextResult, ValueResult, cut_text, evaluate_value
 from flows.expressions.functions import find_function
 from flows.expressions.functions.registry import Outcome
-from flows.expressions.templates import TEXT_LIMIT, Template, TextResult, ValueResult, cut_text, evaluate_value
 from flows.expressions.values import Property, Value, XError, XObject, to_value
 from flows.numbers import LARGEST_INTEGER, render_decimal
 from flows.phones import parse_phone

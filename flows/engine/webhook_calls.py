@@ -11,9 +11,9 @@ from flows.definition.action_types import FAILURE, SUCCESS
 from flows.engine.services import WebhookReply, WebhookRequest
 from flows.engine.visit import Visit, describe_webhook, to_plain
 from flows.expressions.conversions import read_document
-from flows.expressions.templates import cut_text
+from flows.expressions.evaluator import cut_text
 from flows.expressions.values import Property, Value, XObject
-from flows.header_values import CONTROL_CHARACTER
+from flows.words import CONTROL_CHARACTER
 
 HTTP_GONE = 410
 SHOWN_URL_CHARACTERS = 255

@@ -17,9 +17,8 @@ from channels.declaration import Setting
 from channels.presets import TYPE as PRESET_TYPE
 from channels.presets import Preset, list_presets, read_preset
 from channels.types import GATEWAYS, TYPES
-from flows.header_values import is_header_value
 from flows.phones import is_country
-from flows.words import told
+from flows.words import is_header_value, told
 from persistence.audit import READ, tell_deed
 from persistence.channels.channels import (
     CHANNELS,

@@ -38,7 +38,7 @@ from relayboard.usage.parts import Options
 
 if TYPE_CHECKING:
     from flows.definition import Finding
-    from flows.engine.events import Event
+    from flows.engine.state import Event
     from persistence.definitions.checking import FoundInFlow
     from relayboard.flow_tools.play import Lent
 

@@ -12,7 +12,7 @@ from flows import Assets, Environment
 from flows.definition import DefinitionError, load
 from flows.definition.exports import ExportFile, Named, list_needs
 from flows.engine.assets import DEFAULT_TOPIC
-from flows.engine.events import Event
+from flows.engine.state import Event
 from flows.environment import SYSTEM_CLOCK, Clock
 from flows.flow_tests import FlowTestError, play_test, read_tests
 from flows.simulation import CALLBACK, CHANNEL, DIAL, MESSAGE, Simulation

@@ -20,10 +20,10 @@ from certifi import where
 from urllib3.util import create_urllib3_context, parse_url
 
 from flows.engine.webhook_calls import FORBIDDEN_HEADERS
-from flows.header_values import is_header_value
+from flows.words import is_header_value
 from relayboard.base.addresses import Network
 from relayboard.base.certificates import explain_tls
-from relayboard.base.tracing import CLIENT, Span, span
+from relayboard.base.logs import CLIENT, Span, span
 from worker.http.connections import (
     Connection,
     KeptConnections,

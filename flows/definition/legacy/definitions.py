@@ -1,12 +1,14 @@
-"""Whole definitions before version 13: action sets and rule sets (flow format, versions and migrations)."""
+"""Whole definitions before version 13: action sets and rule sets (flow format, versions and migrations), and where
+editors show their nodes and notes.
+"""
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from flows.definition.errors import DefinitionError
 from flows.definition.legacy.actions import list_items, migrate_action
 from flows.definition.legacy.conversion import Conversion, write_text
-from flows.definition.legacy.layout import write_node_layout, write_notes
 from flows.definition.legacy.rule_sets import migrate_rule_set
 from flows.definition.raw_parts import JsonObject, NewUuid, is_uuid, list_objects
 from flows.words import told
@@ -106,3 +108,36 @@ def _migrate_action_set(conversion: Conversion, given: JsonObject) -> JsonObject
         **conversion.find_destination(given.get("destination")),
     }
     return {"uuid": given["uuid"], **({"actions": actions} if actions else {}), "exits": [way_out]}
+
+
+NOTE_COLOR = "yellow"
+FURTHEST = 10**9
+
+
+def write_position(given: Mapping[str, Any]) -> JsonObject:
+    """The position of a node or note on the canvas, in whole pixels from the left and the top."""
+    return {"left": _read_pixels(given.get("x")), "top": _read_pixels(given.get("y"))}
+
+
+def _read_pixels(value: Any) -> int:
+    is_number = isinstance(value, (int, float, Decimal)) and not isinstance(value, bool)
+    return int(value) if is_number and -FURTHEST < value < FURTHEST else 0
+
+
+def write_node_layout(given: Mapping[str, Any], shown_type: str, shown: JsonObject) -> JsonObject:
+    """How a node is shown."""
+    layout: JsonObject = {"type": shown_type, "position": write_position(given)}
+    return layout | ({"config": shown} if shown else {})
+
+
+def write_notes(metadata: Mapping[str, Any], new_uuid: NewUuid) -> JsonObject:
+    """The notes that people stuck next to the nodes."""
+    return {
+        new_uuid(): {
+            "position": write_position(note),
+            "title": write_text(note.get("title")),
+            "body": write_text(note.get("body")),
+            "color": NOTE_COLOR,
+        }
+        for note in list_objects(metadata.get("notes"))
+    }

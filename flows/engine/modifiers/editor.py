@@ -17,10 +17,10 @@ from decimal import Decimal
 from flows.dates import find_short_year, parse_datetime
 from flows.engine.assets import Assets, Channel, Field, Group, Topic, User
 from flows.engine.contact import Contact, FieldValue, Ticket, channel_uuid_of, with_channel
-from flows.engine.events import EventLog
 from flows.engine.options import DEFAULT_OPTIONS, Options
 from flows.engine.services import NO_SERVICES, Services
 from flows.engine.smart_groups import Membership
+from flows.engine.state import EventLog
 from flows.environment import Clock, Environment, in_zone_of, parse_moment, write_moment
 from flows.numbers import NumberError, parse_decimal
 from flows.places import DISTRICT, STATE, WARD, Place, find_first, find_path, is_possible_path

@@ -11,7 +11,7 @@ from flows.definition.legacy.paths import CONTACT_PROPERTIES, RESULT_PROPERTIES
 from flows.definition.legacy.templates import TemplateOptions, migrate_template
 from flows.environment import Environment
 from flows.expressions.conversions import read_json
-from flows.expressions.templates import evaluate_text
+from flows.expressions.evaluator import evaluate_text
 from flows.expressions.values import Value, XObject
 from flows.urns import SCHEMES
 from tests.flows.corpora.case_values import standing_clock

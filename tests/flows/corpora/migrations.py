@@ -8,7 +8,7 @@ from typing import Any
 from flows.definition import migrate
 from flows.definition.legacy.templates import TemplateOptions, migrate_template
 from flows.environment import Environment
-from flows.expressions.templates import evaluate_text
+from flows.expressions.evaluator import evaluate_text
 from flows.expressions.values import XObject, to_value
 from tests.flows.corpora.case_values import standing_clock
 from tests.flows.corpora.legacy_contexts import check_meaning

@@ -5,11 +5,10 @@ from typing import Any
 
 from flows.engine.assets import Assets
 from flows.engine.engine import find_flow_of, read_resume
-from flows.engine.events import EventLog
 from flows.engine.options import Options
 from flows.engine.services import NO_SERVICES, Services
 from flows.engine.sprint import Sprint
-from flows.engine.state import Run, Session
+from flows.engine.state import EventLog, Run, Session
 from flows.engine.visit import Visit
 from flows.environment import Clock
 

@@ -9,7 +9,7 @@ from typing import Any
 from flows.environment import Environment
 from flows.expressions.conversions import render, render_json
 from flows.expressions.evaluation import NO_RESOURCES, Resources
-from flows.expressions.templates import TextResult, evaluate_text, evaluate_value
+from flows.expressions.evaluator import TextResult, evaluate_text, evaluate_value
 from flows.expressions.values import Value, XError, XObject, to_value
 
 NOW = datetime(2024, 5, 17, 9, 30, 15, 250000, tzinfo=UTC)

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from flows.environment import Environment
+from flows.expressions.evaluator import evaluate_value
 from flows.expressions.functions.registry import FUNCTIONS
-from flows.expressions.templates import evaluate_value
 from flows.expressions.values import Value, XError
 from tests.flows.expressions.evaluating import StoppedClock, evaluate_template, make_context
 

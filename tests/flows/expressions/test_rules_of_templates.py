@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from flows.environment import Environment
-from flows.expressions.templates import evaluate_value
+from flows.expressions.evaluator import evaluate_value
 from flows.expressions.values import XArray, XError
 from tests.flows.expressions.evaluating import StoppedClock, evaluate_template, make_context
 

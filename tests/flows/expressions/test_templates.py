@@ -1,6 +1,6 @@
 from flows.environment import Environment, SystemClock
 from flows.expressions.evaluation import Budget
-from flows.expressions.templates import evaluate_value
+from flows.expressions.evaluator import evaluate_value
 from tests.flows.expressions.evaluating import evaluate_template, make_context
 
 CONTEXT = make_context({"order": {"__default__": "Order 7", "item": "Tea", "count": 2}, "xs": [1, "a"]})

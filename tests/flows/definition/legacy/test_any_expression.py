@@ -13,8 +13,8 @@ from flows.definition.legacy.expressions import migrate_expression
 from flows.definition.legacy.functions import REARRANGED, RENAMED
 from flows.definition.legacy.operands import LegacyExpressionError
 from flows.environment import Environment
+from flows.expressions.evaluator import evaluate_value
 from flows.expressions.parser import parse_expression
-from flows.expressions.templates import evaluate_value
 from flows.expressions.values import XObject
 from tests.flows.corpora.case_values import standing_clock
 

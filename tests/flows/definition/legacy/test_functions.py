@@ -8,8 +8,8 @@ from flows.definition.legacy import functions
 from flows.definition.legacy.expressions import migrate_expression
 from flows.definition.legacy.operands import LegacyExpressionError
 from flows.environment import Environment
+from flows.expressions.evaluator import evaluate_text
 from flows.expressions.functions import find_function
-from flows.expressions.templates import evaluate_text
 from flows.expressions.values import XObject
 from tests.flows.corpora.case_values import standing_clock
 

@@ -13,7 +13,7 @@ import pytest
 from flows.definition import DefinitionError, migrate
 from flows.definition.legacy.actions import RUN_PAYLOAD
 from flows.environment import Environment
-from flows.expressions.templates import evaluate_text
+from flows.expressions.evaluator import evaluate_text
 from flows.expressions.values import XObject, to_value
 from tests.flows.corpora.case_values import standing_clock
 from tests.flows.definition.specimens import (
