@@ -33,6 +33,8 @@ many requests as the others. Unless there are more examples or every case is wan
 each kind of parameter and body, which the same code reads, and of the others one in so many. Every example of the
 contract is sent by test_examples.py.
 """
+ALIKE = ("v1", "v2")
+"""Documents whose parameters and bodies the same code reads: one of them has to ask a kind."""
 SMALL = 10
 """A document of fewer operations than these has all of them asked but by coverage."""
 IS_COMPLETE = EVERY_CASE or EXAMPLES in os.environ
@@ -92,9 +94,10 @@ def run_schemathesis(folder: Path, contract: str, options: list[str]) -> list[st
 def fewer_operations(generation: str) -> str:
     """The configuration that leaves phases to operations with each kind of parameter and body, and some others."""
     mine = [each for each in all_operations() if each.generation == generation]
+    alike = [each for each in all_operations() if each.generation in ALIKE] if generation in ALIKE else mine
     told = []
     for phases, some in SOME.items():
-        chosen = with_each_kind(mine)
+        chosen = [each for each in with_each_kind(alike) if each.generation == generation]
         some = 1 if len(mine) < SMALL and "coverage" not in phases else some
         chosen += [each for each in mine if each not in chosen][some // 3 :: some]
         names = "|".join(re.escape(f"{each.method.upper()} {each.path}") for each in chosen)
