@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlencode
 
 import orjson
 
-from handlers.asgi.store_responses import link_to_file
+from handlers.asgi.plain_responses import link_to_file
 from handlers.request import Request
 from persistence.errors import ChangedSince, RecordMissing
 from persistence.lists import (

@@ -18,10 +18,19 @@ from handlers.asgi.explorer import Explorer
 from handlers.asgi.gateway import Callbacks, GatewayCalls
 from handlers.asgi.guard import CrossOrigin, Guard
 from handlers.asgi.health import Check, Health, Traced
-from handlers.asgi.plain_responses import ClientGone, PlainResponse, Refusal, detail_response
+from handlers.asgi.plain_responses import (
+    RETRY_AFTER_SECONDS,
+    ArchiveFiles,
+    ClientGone,
+    Explain,
+    MediaFiles,
+    PlainResponse,
+    PrivateFiles,
+    Refusal,
+    detail_response,
+)
 from handlers.asgi.rate_limiter import Calls, RateLimiter
 from handlers.asgi.response_check import ResponseCheck
-from handlers.asgi.store_responses import RETRY_AFTER_SECONDS, ArchiveFiles, Explain, MediaFiles, PrivateFiles
 from handlers.asgi.uploads import UploadPlaces
 from handlers.asgi.webchat import ADDRESS_PART, WebChat
 from handlers.contract.operations import load_contract, whole_paths

@@ -11,8 +11,7 @@ from connexion.exceptions import ProblemException
 from connexion.lifecycle import ConnexionRequest, ConnexionResponse
 from starlette.exceptions import HTTPException
 
-from handlers.asgi.plain_responses import ClientGone, Refusal, with_code
-from handlers.asgi.store_responses import RETRY_AFTER_SECONDS, UNAVAILABLE
+from handlers.asgi.plain_responses import RETRY_AFTER_SECONDS, UNAVAILABLE, ClientGone, Refusal, with_code
 from handlers.contract.operations import load_contract
 from handlers.request import context_of
 from openapi.bundle import GENERATIONS, matches

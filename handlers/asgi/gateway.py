@@ -20,9 +20,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from channels.calls import Answer, BadSignature, Callback, Unread
 from channels.types import DEFAULT_GATEWAY, GATEWAYS, TYPES
-from handlers.asgi.plain_responses import PlainResponse, detail_response, header, json_response, wrong_method
+from handlers.asgi.plain_responses import (
+    PlainResponse,
+    detail_response,
+    header,
+    json_response,
+    unavailable_response,
+    wrong_method,
+)
 from handlers.asgi.rate_limiter import Calls, address_of
-from handlers.asgi.store_responses import unavailable_response
 from handlers.contract.resolver import stored_root
 from handlers.errors import explain_database
 from handlers.request import Service, context_of

@@ -29,8 +29,14 @@ from connexion.spec import OpenAPISpecification
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from handlers.asgi.plain_responses import Refusal, header
-from handlers.asgi.request_body import TYPED_PREFIXES, check_form_type, check_json_type, replay
-from handlers.asgi.strict_json import StrictJsonError, parse_strict
+from handlers.asgi.request_body import (
+    TYPED_PREFIXES,
+    StrictJsonError,
+    check_form_type,
+    check_json_type,
+    parse_strict,
+    replay,
+)
 from handlers.asgi.uploads import in_threads, receive_upload
 from handlers.auth import rules_of
 from handlers.contract.operations import FIELDS, handler_name

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from handlers.answers import Answer, as_json
-from handlers.asgi.strict_json import StrictJsonError, check_nesting
+from handlers.asgi.request_body import StrictJsonError, check_nesting
 from handlers.request import RelayRequest
 from persistence.relayers.commands import PUSH_TOKEN_LENGTH, clean_text
 from persistence.relayers.relayers import PhoneIdentity, Registration

@@ -18,7 +18,7 @@ from urllib3 import HTTPConnectionPool, HTTPResponse, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
-from handlers.asgi.strict_json import StrictJsonError, check_nesting
+from handlers.asgi.request_body import StrictJsonError, check_nesting
 from relayboard.base.certificates import explain_tls
 from relayboard.base.version import program_version
 from relayboard.refusal import CommandFailed

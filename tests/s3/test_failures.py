@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from handlers.asgi import store_responses
+from handlers.asgi import plain_responses
 from persistence.media import s3
 from persistence.media import store as media_records
 from persistence.media.store import StoreUnavailable, finish_received, open_store, read_usage
@@ -132,8 +132,8 @@ def test_a_download_that_stops_half_way_is_no_whole_file(api: Api, network: Faul
 def test_downloads_wait_for_a_slow_bucket_only_so_long(
     api: Api, network: FaultyNetwork, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_responses, "AT_ONCE", 1)
-    monkeypatch.setattr(store_responses, "PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(plain_responses, "AT_ONCE", 1)
+    monkeypatch.setattr(plain_responses, "PATIENCE_SECONDS", 0.1)
     url = upload(api).json()["url"]
     network.mend()
     network.mode = "silent"

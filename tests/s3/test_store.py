@@ -10,7 +10,7 @@ import pytest
 from boto3.s3.transfer import TransferConfig
 from prometheus_client import generate_latest
 
-from handlers.asgi.store_responses import MediaFiles
+from handlers.asgi.plain_responses import MediaFiles
 from persistence.backups.writing import restore_backup, write_backup
 from persistence.database import Database
 from persistence.errors import BackupError

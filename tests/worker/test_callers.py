@@ -11,7 +11,7 @@ import pytest
 
 from relayboard.base.logs import causes
 from testbed.patience import PATIENCE_SECONDS
-from worker.callers import Callers, Finished, LoopCallers, Mailbox, ThreadCallers
+from worker.dispatcher import Callers, Finished, LoopCallers, Mailbox, ThreadCallers
 from worker.http.safe_http import SafeHttp
 
 Call = Callable[[str], tuple[str, bool]]

@@ -13,8 +13,16 @@ import worker.dispatcher
 from persistence.database import Transaction
 from testbed.running import wait_until
 from tests.conftest import Clock
-from worker.callers import Finished
-from worker.dispatcher import AfterCommit, Dispatcher, Leased, LeasedQueue, ReceiverSlots, begin_dispatching, do_nothing
+from worker.dispatcher import (
+    AfterCommit,
+    Dispatcher,
+    Finished,
+    Leased,
+    LeasedQueue,
+    ReceiverSlots,
+    begin_dispatching,
+    do_nothing,
+)
 from worker.runtime import Runtime
 
 Call = Finished[str, str]

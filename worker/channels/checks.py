@@ -12,9 +12,9 @@ from persistence.channels.checks import CONNECT, Check, CheckOutcome, lease_chec
 from persistence.channels.settings import callback_path
 from persistence.channels.traces import describe_request
 from persistence.database import Transaction
-from worker.callers import Finished
 from worker.dispatcher import (
     AfterCommit,
+    Finished,
     Leased,
     LeasedQueue,
     ReceiverSlots,

@@ -23,8 +23,7 @@ from persistence.media.incoming import (
     list_fetching_channels,
 )
 from persistence.media.store import MediaStore, StoreUnavailable, open_store, place_in_store
-from worker.callers import Finished
-from worker.dispatcher import AfterCommit, Leased, LeasedQueue, ReceiverSlots, begin_dispatching, do_nothing
+from worker.dispatcher import AfterCommit, Finished, Leased, LeasedQueue, ReceiverSlots, begin_dispatching, do_nothing
 from worker.http.connections import SendFailed
 from worker.http.safe_http import SafeHttp
 from worker.runtime import Runtime

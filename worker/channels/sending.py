@@ -24,10 +24,11 @@ from persistence.channels.health import ACCEPTED, UNANSWERED, GatewayCall
 from persistence.channels.health import REFUSED_CALL as REFUSED
 from persistence.channels.traces import CallSampler, describe_request
 from persistence.database import Transaction
-from worker.callers import Ask, Finished
 from worker.dispatcher import (
     LEASE_FACTOR,
     AfterCommit,
+    Ask,
+    Finished,
     Leased,
     LeasedQueue,
     ReceiverSlots,

@@ -17,8 +17,7 @@ from persistence.sessions.parking import (
     recall_batches,
     take_parked,
 )
-from worker.callers import Finished
-from worker.dispatcher import AfterCommit, Leased, LeasedQueue, ReceiverSlots, begin_dispatching, do_nothing
+from worker.dispatcher import AfterCommit, Finished, Leased, LeasedQueue, ReceiverSlots, begin_dispatching, do_nothing
 from worker.flows.incoming import CALLS, INCOMING, plan_calls, plan_messages
 from worker.flows.runner import LAST_ATTEMPTS, BatchContext, FlowRunner, LeaseKeeper, OnRecorded, Plan
 from worker.flows.sprints import Task

@@ -12,6 +12,7 @@ from flows.environment import parse_moment
 from persistence.contacts.leases import Claim, lock_claimed, release_claimed
 from persistence.contacts.urns import FixedClock
 from persistence.database import Transaction
+from persistence.flows.assets import DatabaseAssets
 from persistence.flows.records import find_archived
 from persistence.messages.incoming import finish_messages, give_up_messages
 from persistence.runs.runs import EXPIRED, RunState, save_runs
@@ -30,7 +31,6 @@ from persistence.sessions.sessions import (
 )
 from persistence.sql.columns import new_uuid, time_text
 from persistence.workspaces.records import Workspace
-from worker.flows.asset_cache import DatabaseAssets
 from worker.flows.effects import TYPES, Ends, Recording, carry_out, has_messages_alone, read_ends
 from worker.flows.sprints import Outcome, SprintEvent, first_flow, flows_of_events
 

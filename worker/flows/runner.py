@@ -24,10 +24,10 @@ from persistence.contacts.leases import (
 from persistence.contacts.urns import environment_of
 from persistence.database import Database, Transaction
 from persistence.errors import DatabaseError, is_away
+from persistence.flows.assets import AssetCache, DatabaseAssets
 from persistence.sessions.parking import park_leased
 from persistence.sessions.replies import load_contacts
 from persistence.workspaces.records import Workspace, find_workspace
-from worker.flows.asset_cache import AssetCache, DatabaseAssets
 from worker.flows.recording import FindDone, record_outcomes
 from worker.flows.services.services import open_outside
 from worker.flows.sprints import Outcome, SprintRunner, Task, find_receiver

@@ -26,9 +26,9 @@ from flows.engine import (
 )
 from flows.engine.services import Services
 from flows.environment import RANDOM_DIGITS, Clock, Environment
+from persistence.flows.assets import DatabaseAssets
 from persistence.leases import GIVEN_UP
 from persistence.messages.incoming import ANEW, GOING_ON, NEUTRAL
-from worker.flows.asset_cache import DatabaseAssets
 
 logger = logging.getLogger("relayboard.worker")
 

@@ -30,6 +30,7 @@ from persistence.flow_starts.batches import (
     postpone_batch,
 )
 from persistence.flow_starts.flow_starts import CAMPAIGN, FAILED, FLOW_ACTION, TICKET
+from persistence.flows.assets import DatabaseAssets
 from persistence.leases import MOST_ATTEMPTS
 from persistence.sessions.parking import CALLBACK, STARTS, ReceivedCallback, load_callbacks, park
 from persistence.sessions.sessions import (
@@ -43,7 +44,6 @@ from persistence.sessions.sessions import (
 from persistence.tables.flows import IS_PASSIVE
 from persistence.users import find_user_reference
 from worker.fairness import begin_turns
-from worker.flows.asset_cache import DatabaseAssets
 from worker.flows.runner import BatchContext, FlowRunner, OnRecorded, run_batch
 from worker.flows.sprints import Task
 from worker.runtime import Runtime

@@ -24,8 +24,7 @@ from persistence.relayers.pushes import (
     list_due_pushes,
     record_pushes,
 )
-from worker.callers import Finished
-from worker.dispatcher import LEASE_FACTOR, AfterCommit, Leased, LeasedQueue, ReceiverSlots, begin_dispatching
+from worker.dispatcher import LEASE_FACTOR, AfterCommit, Finished, Leased, LeasedQueue, ReceiverSlots, begin_dispatching
 from worker.http.connections import SendFailed, read_retry_after
 from worker.metrics import pushes
 from worker.push.fcm import AccountUnusable, TokenUnknown, Unavailable, open_account

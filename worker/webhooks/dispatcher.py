@@ -31,8 +31,17 @@ from persistence.messages.outgoing import send_event_reply
 from persistence.sql.columns import is_uuid
 from persistence.tables.deliveries import DELIVERED, FAILED, PENDING
 from persistence.workspaces.records import find_workspace
-from worker.callers import Callers, Finished, LoopCallers
-from worker.dispatcher import LEASE_FACTOR, AfterCommit, CalledQueue, Leased, ReceiverSlots, begin_dispatching
+from worker.dispatcher import (
+    LEASE_FACTOR,
+    AfterCommit,
+    CalledQueue,
+    Callers,
+    Finished,
+    Leased,
+    LoopCallers,
+    ReceiverSlots,
+    begin_dispatching,
+)
 from worker.http.connections import SendFailed, read_retry_after
 from worker.http.safe_http import HttpResponse, SafeHttp
 from worker.metrics import count_attempt, count_switched_off

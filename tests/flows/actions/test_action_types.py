@@ -25,7 +25,7 @@ OTHERS = {
     "flows/definition/legacy/actions.py": "what actions of before version 13 become",
     "flows/definition/legacy/rule_sets.py": "what rule sets of before version 13 become",
     "relayboard/commands/demo.py": "a flow of the demo, as an export would have it",
-    "worker/flows/asset_cache.py": "the flows that a flow enters are looked through, too",
+    "persistence/flows/assets.py": "the flows that a flow enters are looked through, too",
     "persistence/move/flows.py": "what is said of flows that call a classifier that is not here",
     "persistence/definitions/importing.py": "resthooks are made for flows that are imported",
     "persistence/flows/writes.py": "the words of generation 1 for nodes, to which none are added",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from handlers.asgi.store_responses import MediaFiles
+from handlers.asgi.plain_responses import MediaFiles
 from persistence.media.store import open_store
 from relayboard.base.settings import load_settings
 from tests.handlers.exchange import Echo, exchange

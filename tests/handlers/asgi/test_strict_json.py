@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from handlers.asgi.strict_json import StrictJsonError, parse_strict
+from handlers.asgi.request_body import StrictJsonError, parse_strict
 from tests.thinned import EVERY_CASE
 
 LIMIT = 6

@@ -21,8 +21,8 @@ from tests.api import Api
 from tests.conftest import Clock
 from tests.providers import TOKEN, Provider, json_reply, root_of
 from tests.worker.receivers import Receiver, Reply, receiving
-from worker.callers import Finished
 from worker.channels.checks import NO_URL, CheckQueue
+from worker.dispatcher import Finished
 from worker.runtime import Runtime
 
 BASE = "https://relayboard.example.org"

@@ -20,7 +20,7 @@ from persistence.tables.messages import OUTGOING, QUEUED, SENT, message
 from persistence.workspaces.records import Workspace
 from tests.channel_rows import add_channel
 from tests.conftest import Clock
-from worker.callers import Finished
+from worker.dispatcher import Finished
 from worker.flows.incoming import begin_calls, begin_incoming
 from worker.flows.parked import ParkedSprints
 from worker.flows.starts import begin_starts, begin_timers

@@ -6,12 +6,12 @@ from flows.definition import DefinitionError
 from flows.places import find_named
 from persistence.boundaries import add_alias, read_features, store_boundaries
 from persistence.database import Database
+from persistence.flows.assets import AssetCache, DatabaseAssets
 from persistence.workspaces.records import Workspace
 from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.boundary_files import RWANDA
 from tests.conftest import Clock
 from tests.factories import make_field
-from worker.flows.asset_cache import AssetCache, DatabaseAssets
 
 
 def find(cache: AssetCache, database: Database, workspace: Workspace) -> DatabaseAssets:

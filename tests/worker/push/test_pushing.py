@@ -35,7 +35,7 @@ from tests.worker.push.providers import (
     playing_providers,
 )
 from tests.worker.receivers import Received, Reply
-from worker.callers import Finished
+from worker.dispatcher import Finished
 from worker.http.safe_http import SafeHttp
 from worker.push.pushing import BODY, PushQueue, begin_pushes
 from worker.runtime import Runtime

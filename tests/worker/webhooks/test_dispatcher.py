@@ -19,7 +19,7 @@ from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
 from tests.channel_rows import add_channel, add_contact
 from tests.worker.receivers import Reply, receiving
-from worker.callers import Finished
+from worker.dispatcher import Finished
 from worker.webhooks.dispatcher import DAMAGED, SLOTS_PER_RECEIVER, DeliveryQueue, begin_webhooks
 
 FIELDS = {"event": "mo_sms", "text": "Hello"}

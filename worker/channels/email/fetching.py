@@ -40,11 +40,10 @@ from persistence.leases import MOST_ATTEMPTS
 from persistence.media.incoming import receive_contents
 from persistence.media.store import MediaStore, StoreUnavailable, open_store, settle_received
 from relayboard.base.mail_server import TLS
-from worker.callers import Finished
 from worker.channels.email import TYPES
 from worker.channels.email.imap import MONTHS, Letter, Mailbox, Place, Unreadable
 from worker.channels.transports import dial_allowed
-from worker.dispatcher import AfterCommit, Leased, LeasedQueue, ReceiverSlots, begin_dispatching, do_nothing
+from worker.dispatcher import AfterCommit, Finished, Leased, LeasedQueue, ReceiverSlots, begin_dispatching, do_nothing
 from worker.http.connections import SendFailed
 from worker.runtime import Runtime
 from worker.smtp import time_limit

@@ -27,13 +27,13 @@ from persistence.channels.threads import find_threads
 from persistence.channels.traces import CallSampler, describe_request
 from persistence.database import Transaction
 from relayboard.base.mail_server import STARTTLS, MailServer
-from worker.callers import Finished
 from worker.channels.email import TYPES
 from worker.channels.sending import begin_parts, message_of, outcome_of, record_parts
 from worker.channels.transports import dial_allowed
 from worker.dispatcher import (
     LEASE_FACTOR,
     AfterCommit,
+    Finished,
     Leased,
     LeasedQueue,
     ReceiverSlots,

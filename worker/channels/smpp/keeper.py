@@ -34,13 +34,22 @@ from persistence.database import Transaction
 from persistence.errors import DatabaseError
 from persistence.sql.columns import new_uuid
 from relayboard.base.logs import Causes, caused_by
-from worker.callers import Callers, Finished
 from worker.channels.sending import begin_parts, message_of, outcome_of, record_parts
 from worker.channels.smpp import TYPES
 from worker.channels.smpp.bound import DEFAULT_PORT, Bound
 from worker.channels.smpp.session import Lost, Session, Unwritten
 from worker.channels.transports import dial_allowed
-from worker.dispatcher import LEASE_FACTOR, AfterCommit, CalledQueue, Dispatcher, Leased, ReceiverSlots, do_nothing
+from worker.dispatcher import (
+    LEASE_FACTOR,
+    AfterCommit,
+    CalledQueue,
+    Callers,
+    Dispatcher,
+    Finished,
+    Leased,
+    ReceiverSlots,
+    do_nothing,
+)
 from worker.http.connections import LoopThread
 from worker.runtime import Runtime
 
