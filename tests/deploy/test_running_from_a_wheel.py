@@ -61,13 +61,12 @@ def stop_in_time(running: Started, grace_seconds: float) -> None:
     assert time.monotonic() - began < grace_seconds
 
 
+@pytest.mark.benchmark
 def test_the_image_runs_from_a_wheel_in_an_empty_environment(program: Path, tmp_path: Path) -> None:
+    """When every case is wanted: the other test runs its parts, and tests/relayboard/test_installed_copy.py `serve`."""
     image = read_image()
     ports = {"8080": free_port()}
     environment = bare_environment(program, **image_settings(tmp_path / "state"))
-    shown = subprocess.run(
-        [*image.entrypoint, "--version"], env=environment, capture_output=True, text=True, check=True
-    )
     (tmp_path / "state").mkdir()
     with started(
         *elsewhere(image.command, ports), folder=tmp_path, environment=environment, command=image.entrypoint
@@ -75,8 +74,6 @@ def test_the_image_runs_from_a_wheel_in_an_empty_environment(program: Path, tmp_
         wait_until_healthy(elsewhere(image.health, ports), environment)
         stop_in_time(running, 45)
 
-    assert interpreter_in(program) == f"python{NEWEST}"
-    assert shown.stdout == f"relayboard {PROJECT['version']}\n"
     assert {each.name for each in (tmp_path / "state").iterdir()} >= {"relayboard.db", "queue.db", "secret.key"}
 
 
@@ -96,6 +93,9 @@ def test_the_services_of_compose_run_from_a_wheel(database_url: str, program: Pa
         "RELAYBOARD_SECRET_KEY": "a-key-that-only-tests-use",
     }
     environment = bare_environment(program, **settings)
+    version = [*image.entrypoint, "--version"]
+    shown = subprocess.run(version, env=environment, capture_output=True, text=True, check=True)
+    assert (shown.stdout, interpreter_in(program)) == (f"relayboard {PROJECT['version']}\n", f"python{NEWEST}")
     words = {name: [*elsewhere(services[name]["command"], ports)] for name in ("migrate", "api", "worker")}
     subprocess.run([*image.entrypoint, *words["migrate"]], env=environment, check=True, capture_output=True)
     api = started(*words["api"], folder=tmp_path, environment=environment, command=image.entrypoint)
