@@ -104,9 +104,10 @@ def pytest_runtest_call() -> Iterator[None]:
 
 
 def pytest_collection(session: pytest.Session) -> None:
-    # Workers that begin with different modules find those of the others compiled, instead of each compiling all.
+    # Workers that begin with different modules find those of the others compiled, instead of each compiling all. Where
+    # some tests are asked for, no others are loaded.
     worker, workers = os.environ.get("PYTEST_XDIST_WORKER"), int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    if worker is not None:
+    if worker is not None and session.config.args == session.config.getini("testpaths"):
         load_share(session.config.rootpath, int(worker.removeprefix("gw")), workers)
 
 
