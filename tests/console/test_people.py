@@ -63,7 +63,6 @@ def test_a_file_of_people_is_looked_at_imported_and_exported(somebody, clinic):
 
     expect(page.locator(".badge")).to_have_text("imported")
     expect(page.locator(".facts dd")).to_have_text(["2", "0", "1"])
-    assert findings(page, "imported") == []
     with page.expect_download() as rejected:
         page.get_by_role("link", name="Download the rejected rows").click()
     assert re.fullmatch(rf"rejected-{DAY}\.csv", rejected.value.suggested_filename)
@@ -95,7 +94,6 @@ def test_a_file_of_people_is_looked_at_imported_and_exported(somebody, clinic):
     page.reload()
     old = page.locator("li", has_text="February 2025 · Records: 1")
     expect(old.get_by_role("link", name="Download")).to_have_attribute("download", "messages-2025-02-01.jsonl.gz")
-    assert findings(page, "exports") == []
 
 
 def test_an_import_is_stopped_and_what_it_has_imported_stays(somebody, clinic):

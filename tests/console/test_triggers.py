@@ -39,7 +39,6 @@ def test_a_keyword_is_made_tried_and_starts_its_flow(somebody: BrowserContext, c
     expect(page.locator(".outcome")).not_to_contain_text("mama")
     page.get_by_text("Why not the others").click()
     expect(page.locator(".records li", has_text="baby")).to_contain_text("The message does not begin with its keyword.")
-    on_every_screen(page, "the page of triggers")
 
     clinic.phone.receive_sms("+250788000661", "Mama")
     clinic.sync()
