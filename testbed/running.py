@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -61,7 +62,7 @@ class RunningService:
     _listener: Any = None
 
     def __post_init__(self) -> None:
-        self._listener = listen("127.0.0.1", 0)
+        self._listener = self._listener or listen("127.0.0.1", 0)
 
     @property
     def url(self) -> str:
@@ -171,12 +172,13 @@ def forked_service(
     folder: Path,
     processes: Sequence[str] = ("api", "worker"),
     made: tuple[Workspace, str] | None = None,
+    listener: socket.socket | None = None,
     **settings: str,
 ) -> AbstractContextManager[RunningService]:
     """The same with processes that start faster (`testbed.forked`), on a new database or on one that has the workspace
-    and its token that were made before.
+    and its token that were made before, and at a new address or at that of a `listener`, which is closed at the end.
     """
-    return _run_service(database_url, folder, processes, settings, are_forked=True, made=made)
+    return _run_service(database_url, folder, processes, settings, are_forked=True, made=made, listener=listener)
 
 
 @contextmanager
@@ -188,6 +190,7 @@ def _run_service(
     *,
     are_forked: bool,
     made: tuple[Workspace, str] | None = None,
+    listener: socket.socket | None = None,
 ) -> Iterator[RunningService]:
     environment = {
         **os.environ,
@@ -204,7 +207,9 @@ def _run_service(
         migrate(database_url)
     database = open_database(database_url)
     workspace, token = made or _make_workspace(database)
-    service = RunningService(database_url, folder, environment, database, workspace, token, are_forked)
+    service = RunningService(
+        database_url, folder, environment, database, workspace, token, are_forked, _listener=listener
+    )
     try:
         for name in processes:
             service.start(name)

@@ -1,6 +1,7 @@
 """A workspace with life in it on a running service, with users of each role and a simulated phone."""
 
 import copy
+import socket
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from persistence.workspaces.records import Workspace
 from relayboard.commands.demo import begin_work, fill_workspace
 from relayboard.phone.phone import Phone, PhoneState
 from relayboard.phone.wire import HttpTransport
+from relayboard.processes import listen
 from testbed.running import RunningService, forked_service, wait_until
 from testbed.tokens import SECRET_KEY
 
@@ -81,6 +83,8 @@ class Kept:
 
 
 KEPT: list[Kept] = []
+LISTENERS: list[socket.socket] = []
+"""One, which stays open: a browser keeps the files of the console by the address at which it has loaded them."""
 KEPT_SECONDS = 600
 """Records say how long ago something was: those of a workspace that was filled earlier are too old."""
 
@@ -95,7 +99,9 @@ def running_clinic(folder: Path) -> Iterator[Clinic]:
     made = (kept.workspace, kept.token) if kept else None
     if kept:
         path.write_bytes(kept.file)
-    with forked_service(f"sqlite:///{path}", folder, ("api",), made, STREAM_SECONDS=STREAM_LASTS) as service:
+    LISTENERS[:] = LISTENERS or [listen("127.0.0.1", 0)]
+    url, listener = f"sqlite:///{path}", LISTENERS[0].dup()
+    with forked_service(url, folder, ("api",), made, listener, STREAM_SECONDS=STREAM_LASTS) as service:
         phone = Phone(HttpTransport(service.url), copy.deepcopy(kept.phone) if kept else PhoneState())
         if not kept:
             fill(service, phone)

@@ -40,9 +40,9 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def context(browser: Browser) -> Iterator[BrowserContext]:
-    """What all tests of a file open their pages in, because files of the console are loaded once then."""
+    """What all tests open their pages in, because files of the console are loaded once then."""
     with new_context(browser) as made:
         yield made
 
