@@ -10,7 +10,7 @@ import { hasDraft } from "../shared/drafts.js";
 import { link } from "../shared/router.js";
 import { may } from "../shared/session.js";
 import { fullTime, listTime, shortTime, t } from "../shared/texts.js";
-import { classes, html, useEffect, useMemo, useRef } from "../shared/ui.js";
+import { classes, html, useEffect } from "../shared/ui.js";
 import { channelName, displayName } from "../shared/names.js";
 import { refusedReplyTo } from "./outbox.js";
 
@@ -30,10 +30,6 @@ export function ConversationList({ list, shown, chosen, query, sought, hasFound,
     // Whoever goes through the list by keys hears whose conversation is open.
     if (document.activeElement?.matches("body, main, .conversation")) current?.focus({ preventScroll: true });
   }, [chosen]);
-  const present = useRef(selection);
-  present.current = selection;
-  // The same function each time: a row is drawn anew only when something of it changes.
-  const toggle = useMemo(() => (/** @type {string} */ uuid, /** @type {boolean} */ isRange) => present.current?.toggle(uuid, isRange), []);
   const isEmpty = shown.length === 0 && !list.loading && !list.problem && !hasFound;
   return html`
     <div class="side-list">
@@ -45,24 +41,25 @@ export function ConversationList({ list, shown, chosen, query, sought, hasFound,
         : html`<${Empty} icon="inbox" title=${t("inbox.empty")} text=${t("inbox.empty_text")}>
             ${may("claim_relayer") && html`<a class="button" href=${link(["channels"])}>${t("channels.title")}</a>`}<//>`)}
       <${Rows} items=${shown} idOf=${(/** @type {Conversation} */ { uuid }) => uuid} chosen=${chosen} hasMore=${list.hasMore} onKeyDown=${selection?.press}
-        draw=${(/** @type {Conversation} */ conversation, /** @type {boolean} */ isStop) =>
-          html`<${Row} ...${conversation} isChosen=${conversation.uuid === chosen} isStop=${isStop} query=${query} isPicked=${selection?.chosen.has(conversation.uuid)} onToggle=${toggle} />`} />
+        shows=${[chosen, query, selection && [...selection.chosen].join()]}
+        draw=${(/** @type {Conversation} */ conversation) =>
+          html`<${Row} ...${conversation} isChosen=${conversation.uuid === chosen} query=${query} isPicked=${selection?.chosen.has(conversation.uuid)} onToggle=${selection?.toggle} />`} />
       <${ListEnd} list=${hasFound ? { ...list, problem: "" } : list} />
     </div>
   `;
 }
 
-/** Drawn anew only when something of it changes, as all that read a signal. @param {Conversation & {isChosen: boolean, isStop: boolean, isPicked: boolean | undefined, query: Record<string, string>,
+/** Drawn anew only when something of it changes, as all that read a signal. @param {Conversation & {isChosen: boolean, isPicked: boolean | undefined, query: Record<string, string>,
  *   onToggle: (uuid: string, isRange: boolean) => void}} row without `isPicked` nothing can be chosen */
 function Row(row) {
-  const { contact, urn, last_message: last, unread_count: unread, ticket, isChosen, isStop, isPicked, query, onToggle } = row;
+  const { contact, urn, last_message: last, unread_count: unread, ticket, isChosen, isPicked, query, onToggle } = row;
   const refused = refusedReplyTo(contact.uuid);
   const assignee = ticket?.assignee;
   const name = displayName(contact.name, urn);
   const pick = (/** @type {MouseEvent} */ event) => event.shiftKey && isPicked !== undefined && (event.preventDefault(), onToggle(contact.uuid, true));
   return html`
     ${isPicked !== undefined && html`<${RowBox} name=${name} isChosen=${isPicked} onToggle=${(/** @type {boolean} */ isRange) => onToggle(contact.uuid, isRange)} />`}
-    <a class=${classes("conversation", unread > 0 && "unread", isPicked && "is-picked")} onClick=${pick} href=${link(["inbox", contact.uuid], query)} aria-current=${isChosen ? "true" : undefined} tabindex=${isStop ? 0 : -1}>
+    <a class=${classes("conversation", unread > 0 && "unread", isPicked && "is-picked")} onClick=${pick} href=${link(["inbox", contact.uuid], query)} aria-current=${isChosen ? "true" : undefined} tabindex="-1">
       <${Avatar} name=${contact.name} id=${contact.uuid} />
       <span class="conversation-text">
         <span class="conversation-top">

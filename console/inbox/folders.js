@@ -3,7 +3,7 @@
 import { Icon } from "../parts/icons.js";
 import { Menu } from "../parts/menu.js";
 import { get } from "../shared/api.js";
-import { counts } from "../shared/counts.js";
+import { counts, countText } from "../shared/counts.js";
 import { useAll } from "../shared/lists.js";
 import { go, link } from "../shared/router.js";
 import { may } from "../shared/session.js";
@@ -59,10 +59,13 @@ export function Folders({ folder, label, search }) {
     <${Menu} label=${t("inbox.more_folders")} items=${[...folders, ...labelled, exported]} text=${html`${chosen ?? t("inbox.more")} <${Icon} name="down" size=${16} />`}
       className=${chosen ? "quiet folder-button is-chosen" : "quiet folder-button"} onOpen=${() => setOpened(opened + 1)} />
     <nav class="views folders" aria-label=${t("inbox.folders")}>
-      ${tabs.map(([name, text, count]) => {
-        const counted = count && counts.value[count];
-        return html`<a key=${name} href=${link(["inbox"], { folder: name === TO_ANSWER && !search ? "" : name, search })} aria-current=${name === folder && !label ? "true" : undefined}>
-          ${t(text)}${counted && counted.value > 0 && html` <span class="tab-count">${number(counted.value)}${counted.isMore ? "+" : ""}</span>`}</a>`;
-      })}
+      ${tabs.map(([name, text, count]) => html`<a key=${name} href=${link(["inbox"], { folder: name === TO_ANSWER && !search ? "" : name, search })} aria-current=${name === folder && !label ? "true" : undefined}>
+          ${t(text)}${count && html` <${TabCount} of=${count} />`}</a>`)}
     </nav>`;
+}
+
+/** Drawn by itself: most messages change nothing else of the folders. @param {{of: "waiting" | "mine" | "unread"}} props */
+function TabCount({ of }) {
+  const count = counts.value[of];
+  return count.value > 0 && html`<span class="tab-count">${countText(count)}</span>`;
 }

@@ -92,7 +92,7 @@ export default function Inbox({ place }) {
         ${mentions.value.size > 0 && html`<${Loaded} load=${loadMentions} isPart query=${query} />`}
         ${selection.chosen.size > 0 && html`<${Loaded} load=${loadBulk} isPart filters=${filters} several=${severalOf} hasMore=${list.hasMore} selection=${selection} picked=${shown.filter(({ uuid }) => selection.chosen.has(uuid)).map(severalOf)} isArchived=${folder === "archived"} />`}
         <${ConversationList} list=${list} selection=${may("act_on_conversations") ? selection : null} shown=${shown} chosen=${chosen} query=${query} sought=${search} hasFound=${found.items.length > 0}>
-          ${search && html`<${Narrowing} query=${query} hasFound=${found.items.length > 0} onChange=${(/** @type {Record<string, string>} */ narrowed) => go(["inbox", ...place.parts], narrowed, { replace: true })} />
+          ${!!search && html`<${Narrowing} query=${query} hasFound=${found.items.length > 0} onChange=${(/** @type {Record<string, string>} */ narrowed) => go(["inbox", ...place.parts], narrowed, { replace: true })} />
             <${FoundMessages} found=${found} search=${search} query=${place.query} />`}
         <//>
       </section>

@@ -1,7 +1,7 @@
 /** Rows that somebody has chosen, to do something with all of them. */
 
 import { t } from "../shared/texts.js";
-import { html, useEffect, useRef, useState } from "../shared/ui.js";
+import { html, useEffect, useMemo, useRef, useState } from "../shared/ui.js";
 
 /**
  * @typedef {{chosen: ReadonlySet<string>, isAll: boolean, toggle: (id: string, isRange?: boolean) => void, set: (ids: string[]) => void, all: () => void,
@@ -16,15 +16,19 @@ export function useSelection(ids, isAble) {
   // What left the list, or is in no other folder, is not chosen when it comes back: nobody would see that it is.
   useEffect(() => {
     if (chosen.size < held.size) setHeld(chosen);
-  }, [ids.join()]);
-  const toggle = (/** @type {string} */ id, isRange = false) => {
+  }, [held.size > 0 && ids.join()]);
+  const present = useRef({ ids, chosen });
+  present.current = { ids, chosen };
+  // The same function each time: a row is drawn anew only when something of it changes.
+  const toggle = useMemo(() => (/** @type {string} */ id, isRange = false) => {
+    const { ids, chosen } = present.current;
     const changed = new Set(chosen);
     const [from, to] = [ids.indexOf(last.current), ids.indexOf(id)];
     last.current = id;
     if (isRange && from >= 0) for (const each of ids.slice(Math.min(from, to), Math.max(from, to) + 1)) changed.add(each);
     else if (!changed.delete(id)) changed.add(id);
     setHeld(changed);
-  };
+  }, []);
   const press = (/** @type {KeyboardEvent} */ event, /** @type {number} */ at) => {
     const step = event.key === "ArrowDown" ? 1 : -1;
     if (!isAble || !ids[at]) return;

@@ -2,6 +2,7 @@
  *  kept by the changes that the service tells of; where those do not say enough they are asked for again, seldom. */
 
 import { cursorOf, get } from "./api.js";
+import { shown } from "./changes.js";
 import { now } from "./clock.js";
 import { onChange } from "./live.js";
 import { account, may, phase } from "./session.js";
@@ -59,8 +60,11 @@ export function startCounts() {
   let next = 0;
   let timer = 0;
   let isAsked = false;
+  /** What was told, and is not kept yet. @type {((isAgain: boolean) => unknown)[]} */
+  const told = [];
   const ask = async () => {
     isAsked = false;
+    keepAll();
     next = Date.now() + APART_MS;
     await load().catch(() => {});
     timer = 0;
@@ -77,14 +81,19 @@ export function startCounts() {
     const keep = keeperOf(change);
     if (!keep) return;
     meanwhile?.push(keep);
-    if (keep(false) === false) askSoon();
+    if (!told.length) void shown().then(keepAll);
+    told.push(keep);
+    // An answer that comes takes in again what was told meanwhile.
+    if (meanwhile) keepAll();
   });
+  const keepAll = () => batch(() => told.splice(0).forEach((keep) => keep(false) === false && askSoon()));
   const seen = () => !document.hidden && askSoon();
   document.addEventListener("visibilitychange", seen);
   setInterval(seen, SELDOM_MS);
   effect(() => {
-    if (phase.value === "in") askSoon();
-    else forget();
+    if (phase.value === "in") return askSoon();
+    told.length = 0;
+    forget();
   });
 }
 

@@ -13,7 +13,7 @@ import { account, chooseWorkspace, signOut } from "../shared/session.js";
 import { chooseLanguage, language, LANGUAGES, number, t } from "../shared/texts.js";
 import { counts, countText, mentions } from "../shared/counts.js";
 import { countDrafts, forgetDrafts } from "../shared/drafts.js";
-import { classes, html, useEffect } from "../shared/ui.js";
+import { classes, html, useLayoutEffect } from "../shared/ui.js";
 import { openPages } from "./pages.js";
 import { openPalette, Palette } from "./palette.js";
 import { openKeys, Shortcuts } from "./shortcuts.js";
@@ -47,7 +47,7 @@ export function Shell() {
 function Title({ page }) {
   const { unread } = counts.value;
   const title = `${unread.value ? `(${countText(unread)}) ` : ""}${page} · ${account.value?.workspace.name ?? "Relayboard"}`;
-  useEffect(() => void (document.title = title), [title]);
+  useLayoutEffect(() => void (document.title = title), [title]);
   return null;
 }
 

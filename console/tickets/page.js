@@ -93,8 +93,9 @@ function TicketList({ place }) {
           ${shown.length === 0 && !list.loading && !list.hasMore && !list.problem && html`<${Empty} icon="ticket" title=${t("tickets.empty")} text=${t("tickets.empty_text")}>
             ${may("write_definitions") && html`<a class="button" href=${link(["flows", "templates", "help"])}>${t("templates.from")}</a>`}<//>`}
           <${Rows} items=${shown} idOf=${(/** @type {Ticket} */ { uuid }) => uuid} chosen=${chosen} hasMore=${list.hasMore} onKeyDown=${selection.press}
-            draw=${(/** @type {Ticket} */ each, /** @type {boolean} */ isStop) =>
-              html`<${Row} ticket=${each} urn=${addresses.get(each.contact.uuid)} conversation=${conversations.get(each.contact.uuid)} isChosen=${each.uuid === chosen} isStop=${isStop} query=${place.query} selection=${may("act_on_tickets") ? selection : null} />`} />
+            shows=${[chosen, place.query, addresses, conversations, [...selection.chosen].join()]}
+            draw=${(/** @type {Ticket} */ each) =>
+              html`<${Row} ticket=${each} urn=${addresses.get(each.contact.uuid)} conversation=${conversations.get(each.contact.uuid)} isChosen=${each.uuid === chosen} query=${place.query} isPicked=${may("act_on_tickets") ? selection.chosen.has(each.uuid) : undefined} onToggle=${selection.toggle} />`} />
           <${ListEnd} list=${list} />
         </div>
       </section>
@@ -132,15 +133,15 @@ function severalOf({ uuid, contact, assignee }, conversation) {
   return { uuid, name: contact.name, urns: [], contact: contact.uuid, ticket: uuid, assignee: assignee?.email ?? null, unread, until };
 }
 
-/** @param {{ticket: Ticket, urn?: string, conversation?: import("../inbox/conversation_list.js").Conversation | null, isChosen: boolean, isStop: boolean, query: Record<string, string>, selection: import("../parts/selection.js").Selection | null}} props */
-function Row({ ticket, urn, conversation, isChosen, isStop, query, selection }) {
+/** @param {{ticket: Ticket, urn?: string, conversation?: import("../inbox/conversation_list.js").Conversation | null, isChosen: boolean, query: Record<string, string>, isPicked: boolean | undefined,
+ *   onToggle: (uuid: string, isRange: boolean) => void}} props without `isPicked` nothing can be chosen */
+function Row({ ticket, urn, conversation, isChosen, query, isPicked, onToggle }) {
   const name = displayName(ticket.contact.name, urn);
   const unread = conversation?.unread_count ?? 0;
-  const isPicked = selection?.chosen.has(ticket.uuid);
-  const pick = (/** @type {MouseEvent} */ event) => event.shiftKey && selection && (event.preventDefault(), selection.toggle(ticket.uuid, true));
+  const pick = (/** @type {MouseEvent} */ event) => event.shiftKey && isPicked !== undefined && (event.preventDefault(), onToggle(ticket.uuid, true));
   return html`
-    ${selection && html`<${RowBox} name=${name} isChosen=${isPicked} onToggle=${(/** @type {boolean} */ isRange) => selection.toggle(ticket.uuid, isRange)} />`}
-    <a class=${classes("conversation", unread > 0 && "unread", isPicked && "is-picked")} href=${link(["tickets", ticket.uuid], query)} aria-current=${isChosen ? "true" : undefined} tabindex=${isStop ? 0 : -1} onClick=${pick}>
+    ${isPicked !== undefined && html`<${RowBox} name=${name} isChosen=${isPicked} onToggle=${(/** @type {boolean} */ isRange) => onToggle(ticket.uuid, isRange)} />`}
+    <a class=${classes("conversation", unread > 0 && "unread", isPicked && "is-picked")} href=${link(["tickets", ticket.uuid], query)} aria-current=${isChosen ? "true" : undefined} tabindex="-1" onClick=${pick}>
       <${Avatar} name=${ticket.contact.name} id=${ticket.contact.uuid} />
       <span class="conversation-text">
         <span class="conversation-top">
