@@ -86,8 +86,8 @@ ALL_CASES = ("RELAYBOARD_EVERY_CASE", "TEST_POOLER", "TEST_PARTITIONS")
 def test_cases_are_one_test_unless_they_share_what_they_may_change_or_one_is_asked_for_by_name(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text("from tests.each_case import gather as pytest_pycollect_makeitem\n")
     (tmp_path / "test_some.py").write_text(SOME)
-    (tmp_path / "tests/handlers").mkdir(parents=True)
-    (tmp_path / "tests/handlers/test_turns.py").write_text(IN_TURN)
+    (tmp_path / "tests/acceptance").mkdir(parents=True)
+    (tmp_path / "tests/acceptance/test_turns.py").write_text(IN_TURN)
 
     def run(*arguments: str) -> str:
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rA", "--rootdir=.", *arguments]

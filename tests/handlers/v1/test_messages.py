@@ -108,7 +108,6 @@ class TestListMessages:
         assert mailbox.find(id=f"{first}") == [first]
         assert mailbox.find(id=f" {first}, {second} ,,") == [second, first]
 
-    @pytest.mark.together
     @pytest.mark.parametrize(
         ("status", "letter"),
         [

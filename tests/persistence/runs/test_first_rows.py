@@ -3,7 +3,7 @@
 from sqlalchemy import select
 
 from persistence.database import Database
-from persistence.runs.records import join_first
+from persistence.records import join_first
 from persistence.tables.contacts import contact, contact_urn
 from tests.api import Api
 
