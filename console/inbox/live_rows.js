@@ -2,7 +2,7 @@
  *  is not in the list, or of which it does not say enough, the one row is asked for. */
 
 import { get } from "../shared/api.js";
-import { useChanges } from "../shared/changes.js";
+import { LIST_APART_MS, useChanges } from "../shared/changes.js";
 import { useEffect, useRef } from "../shared/ui.js";
 
 /**
@@ -13,7 +13,7 @@ import { useEffect, useRef } from "../shared/ui.js";
  */
 
 /** More conversations than these seldom change at once, which nothing tells enough of; then the list is asked for. */
-const MOST_ROWS = 8;
+const MOST_ROWS = 20;
 const SNOOZED = "snoozed";
 /** What is asked for of the row of a conversation whose last message was told: all but that message. @type {(keyof Conversation)[]} */
 const BESIDE_MESSAGE = ["uuid", "urn", "folder", "unread_count", "snoozed_until", "snoozed_by", "has_open_ticket", "ticket", "labels", "flow", "last_on"];
@@ -121,30 +121,35 @@ export function useLiveRows(list, filters) {
       }
     }
     if (unknown.size > MOST_ROWS) return shown.refresh();
-    const found = await Promise.all([...unknown].map(([contact, message]) => askedRow({ ...asked, contact }, message))).catch(() => null);
+    const found = await askedRows(asked, unknown).catch(() => null);
     // Without an answer the next change tells; meanwhile somebody may have chosen another folder.
     if (!found || JSON.stringify(asked) !== JSON.stringify(present.current.filters)) return;
     present.current.list.change((items) => {
       const kept = items.filter(({ uuid }) => !unknown.has(uuid)).map((item) => rows.get(item.uuid) ?? item);
-      const fresh = found.flat().filter(({ last_on }) => !shown.hasMore || last_on >= oldest);
+      const fresh = found.filter(({ last_on }) => !shown.hasMore || last_on >= oldest);
       const all = [...kept.filter((row) => belongs(row, asked)), ...fresh];
       return isSorted(all) ? all : all.sort((one, other) => (one.last_on > other.last_on ? -1 : one.last_on < other.last_on ? 1 : 0));
     });
-  });
+  }, undefined, LIST_APART_MS);
 }
 
 /**
- * The row of a conversation as the service has it, if it belongs to the list. A message that came is not asked for again.
- * @param {Filters} asked @param {Records["message"] | null} message
+ * The rows of conversations as the service has them, of those that belong to the list, by one request. A message that came is not asked
+ * for again.
+ * @param {Filters} asked @param {Map<string, Records["message"] | null>} unknown messages by contact
  * @returns {Promise<Conversation[]>}
  */
-async function askedRow(asked, message) {
-  const contact = message?.contact;
-  if (message && contact) {
-    const { results } = await get("conversations", { ...asked, fields: BESIDE_MESSAGE });
-    if (results.every(({ last_on: on }) => on === message.created_on)) return results.map((row) => ({ ...row, contact, last_message: message }));
-  }
-  return (await get("conversations", asked)).results;
+async function askedRows(asked, unknown) {
+  if (unknown.size === 0) return [];
+  const filters = { ...asked, contacts: [...unknown.keys()] };
+  const isTold = [...unknown.values()].every(Boolean);
+  const { results } = await get("conversations", isTold ? { ...filters, fields: BESIDE_MESSAGE } : filters);
+  if (!isTold) return results;
+  const rows = results.flatMap((row) => {
+    const message = unknown.get(row.uuid);
+    return message?.contact && message.created_on === row.last_on ? [{ ...row, contact: message.contact, last_message: message }] : [];
+  });
+  return rows.length === results.length ? rows : (await get("conversations", filters)).results;
 }
 
 /** @param {Conversation[]} rows */

@@ -8,16 +8,16 @@ const TOGETHER_MS = 100;
 /** The least time between two works, so that a busy workspace does not ask again and again, and what is new still shows
  *  within a second. */
 const APART_MS = 500;
-/** The longest that is waited for what pages show. */
-const LATE_MS = 500;
+/** The same for a list of which each message of anybody changes a row: it asks and is drawn once in a second, whatever comes. */
+export const LIST_APART_MS = 1000;
 /** What pages do because of changes, until it is done. @type {Set<Promise<unknown>>} */
 const underWay = new Set();
 
-/** Waits until pages show what they were told of: what is drawn beside it comes in the same frame, which costs half as much. */
+/** Waits until pages show what they were told of, or a second: what is drawn beside it comes in the same frame, which costs half as much. */
 export async function shown() {
   // All are told first.
   await null;
-  if (underWay.size) await Promise.race([Promise.all(underWay), new Promise((done) => setTimeout(done, LATE_MS))]);
+  if (underWay.size) await Promise.race([Promise.all(underWay), new Promise((done) => setTimeout(done, LIST_APART_MS))]);
 }
 
 /** @typedef {import("./contract.js").Records} Records */
@@ -53,8 +53,9 @@ export function useInTurn(work) {
  * @param {(records: Records[K][] | null) => unknown} work told the records that changed since it was done last, or null if it is not known
  *   which; what it promises is waited for
  * @param {(record: Records[K]) => boolean} [concerns] which records matter
+ * @param {number} [apart] milliseconds from one work to the next
  */
-export function useChanges(kinds, work, concerns = () => true) {
+export function useChanges(kinds, work, concerns = () => true, apart = APART_MS) {
   const present = useRef({ work, concerns });
   present.current = { work, concerns };
   useEffect(() => {
@@ -76,7 +77,7 @@ export function useChanges(kinds, work, concerns = () => true) {
     };
     const begin = async () => {
       isAsked = false;
-      next = Date.now() + APART_MS;
+      next = Date.now() + apart;
       const records = changed;
       changed = [];
       try {
