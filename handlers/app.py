@@ -50,9 +50,10 @@ from handlers.errors import (
     answer_unexpected,
     explain_database,
 )
+from handlers.held_syncs import SHARE_OF_CONNECTIONS, HeldSyncs
 from handlers.listeners import Listeners
 from handlers.request import Service, context_of
-from handlers.threads import SHARE_OF_CONNECTIONS, SLOW_AT_ONCE, HeldSyncs, ReadLanes, WriteLanes, process_threads
+from handlers.threads import SLOW_AT_ONCE, ReadLanes, WriteLanes, process_threads
 from handlers.token_notes import TokenNotes
 from openapi.bundle import GENERATIONS, Document, bundle, parameters
 from persistence.accounts.passwords import Passwords

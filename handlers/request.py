@@ -17,8 +17,9 @@ import anyio.to_thread
 from handlers.asgi.rate_limiter import RateLimiter
 from handlers.asgi.request_body import Body
 from handlers.asgi.uploads import Upload, UploadPlaces
+from handlers.held_syncs import HeldSyncs
 from handlers.listeners import Listeners
-from handlers.threads import HeldSyncs, Lane, ReadLanes, Threads, WriteLanes
+from handlers.threads import Lane, ReadLanes, Threads, WriteLanes
 from handlers.token_notes import TokenNotes
 from persistence.accounts.accounts import Ages
 from persistence.accounts.passwords import Passwords

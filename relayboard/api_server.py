@@ -18,8 +18,9 @@ from persistence.database import open_serving_database
 from persistence.errors import DatabaseError
 from persistence.service.diagnosis import Trouble, list_heartbeats
 from relayboard.base.collection import postpone_collection, settle_collection
-from relayboard.base.logs import configure_logging, tracing
+from relayboard.base.logs import configure_logging
 from relayboard.base.settings import PREFIX, Network, Settings, load_settings
+from relayboard.base.tracing import tracing
 from relayboard.http_protocol import Patience
 from relayboard.processes import follow_lifeline, tell_ready, wait_for_begin
 from relayboard.startup import check_database

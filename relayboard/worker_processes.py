@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from persistence.sql.engines import load_driver
-from relayboard.base.logs import tracing
 from relayboard.base.settings import Settings, sqlite_file
+from relayboard.base.tracing import tracing
 from relayboard.failures import say_failure
 from relayboard.processes import (
     CANNOT_START,

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from persistence.database import Wake
 from persistence.service.diagnosis import Heartbeat
 from persistence.sql.engines import queue_dsn
-from relayboard.base.logs import MOST_CAUSES, TRACEPARENT, Causes, carried, caused_by, join_causes
 from relayboard.base.private_files import make_file
 from relayboard.base.settings import Settings, sqlite_file
+from relayboard.base.tracing import MOST_CAUSES, TRACEPARENT, Causes, carried, caused_by, join_causes
 from relayboard.base.version import program_version
 from worker.errors import QueueError
 from worker.queue_drivers import (

@@ -23,7 +23,7 @@ from typing import Generic, TypeVar
 
 from persistence.database import Transaction
 from persistence.errors import DatabaseError, is_away
-from relayboard.base.logs import Causes, caused_by, causes, join_causes
+from relayboard.base.tracing import Causes, caused_by, causes, join_causes
 from worker.fairness import HandOver
 from worker.http.safe_http import SafeHttp
 from worker.runtime import Runtime

@@ -15,7 +15,7 @@ from concurrent.futures import Executor
 
 from persistence.database import Transaction
 from persistence.leases import Share
-from relayboard.base.logs import Causes, carried, caused_by, join_causes
+from relayboard.base.tracing import Causes, carried, caused_by, join_causes
 from worker.runtime import Runtime
 
 NICENESS = 15

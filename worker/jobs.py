@@ -49,7 +49,7 @@ from persistence.sessions.parking import trim_callbacks
 from persistence.sql.statistics import learn_filled_tables, refresh_statistics
 from persistence.tokens import forget_windows, trim_answers
 from persistence.triggers.schedules import begin_due, list_scheduling_workspaces, start_due
-from relayboard.base.logs import Causes, caused_by, causes, join_causes, step_span
+from relayboard.base.tracing import Causes, caused_by, causes, join_causes, step_span
 from worker.channels.checks import begin_checks
 from worker.channels.email import begin_email
 from worker.channels.files import begin_files

@@ -23,10 +23,10 @@ from persistence.database import Database
 from persistence.errors import DatabaseError, fault_of
 from persistence.migrations import MigrationError, check_schema
 from persistence.service.diagnosis import Trouble, find_troubles
-from relayboard.base.logs import SERVER, is_tracing, span
 from relayboard.base.metrics import CONTENT_TYPE, PoolGauges, render
 from relayboard.base.probe import PROBE_HEADER, PROBE_PATH, is_probe
 from relayboard.base.settings import Settings
+from relayboard.base.tracing import SERVER, is_tracing, span
 
 logger = logging.getLogger("relayboard.health")
 

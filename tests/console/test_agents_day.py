@@ -2,7 +2,7 @@
 
 import re
 
-from playwright.sync_api import APIResponse, BrowserContext, Route, expect
+from playwright.sync_api import APIResponse, BrowserContext, Locator, Page, Route, expect
 from sqlalchemy import update
 
 from persistence.tables.changes import conversation
@@ -12,6 +12,34 @@ from tests.console.clinic import Clinic
 from tests.console.pages import NARROW, WIDE, arrives, choose_folder, findings, open_page, sign_in, undo
 
 CONTACTS, TICKETS = "/api/v2/contacts.json", "/api/v2/tickets.json"
+
+
+def snooze_by_keys(page: Page, first: Locator) -> None:
+    """Until tomorrow, which is undone, and then until another time."""
+    choose_folder(page, "To answer")
+    first.click()
+    expect(page.locator(".message.in")).to_have_text(re.compile("first koala"))
+    expect(page.get_by_role("button", name="Snooze", exact=True)).to_be_visible()
+    page.get_by_role("main").focus()
+    page.keyboard.press("s")
+    expect(page.get_by_role("dialog")).to_contain_text("Tomorrow morning")
+    page.keyboard.press("Enter")
+    expect(first).to_have_count(0)
+    expect(page.locator(".thread-bar.snoozed")).to_have_text(re.compile("Snoozed until .* by Joel Agent"))
+    expect(page.locator(".notice").last).to_contain_text("Snoozed until")
+    page.keyboard.press("u")
+    expect(first).to_be_visible()
+    expect(page.locator(".thread-bar.snoozed")).to_have_count(0)
+    page.keyboard.press("s")
+    page.get_by_role("radio", name="At another time").check()
+    expect(page.get_by_label("Time", exact=True)).not_to_have_value("")
+    page.get_by_role("button", name="Snooze", exact=True).last.click()
+    # The dialog gives the focus back when it goes, and takes it from an open menu.
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(first).to_have_count(0)
+    choose_folder(page, "Snoozed")
+    expect(first.locator(".snoozed-until")).to_have_attribute("title", re.compile("by Joel Agent"))
+    assert findings(page, "snoozed conversations") == []
 
 
 def test_an_agent_undoes_moves_back_and_snoozes_a_whole_conversation_by_keys_and_it_comes_back_by_itself(
@@ -45,30 +73,7 @@ def test_an_agent_undoes_moves_back_and_snoozes_a_whole_conversation_by_keys_and
     undo(page, "The messages are in the inbox again.")
     expect(second).to_be_visible()
 
-    choose_folder(page, "To answer")
-    first.click()
-    expect(page.locator(".message.in")).to_have_text(re.compile("first koala"))
-    expect(page.get_by_role("button", name="Snooze", exact=True)).to_be_visible()
-    page.get_by_role("main").focus()
-    page.keyboard.press("s")
-    expect(page.get_by_role("dialog")).to_contain_text("Tomorrow morning")
-    page.keyboard.press("Enter")
-    expect(first).to_have_count(0)
-    expect(page.locator(".thread-bar.snoozed")).to_have_text(re.compile("Snoozed until .* by Joel Agent"))
-    expect(page.locator(".notice").last).to_contain_text("Snoozed until")
-    page.keyboard.press("u")
-    expect(first).to_be_visible()
-    expect(page.locator(".thread-bar.snoozed")).to_have_count(0)
-    page.keyboard.press("s")
-    page.get_by_role("radio", name="At another time").check()
-    expect(page.get_by_label("Time", exact=True)).not_to_have_value("")
-    page.get_by_role("button", name="Snooze", exact=True).last.click()
-    # The dialog gives the focus back when it goes, and takes it from an open menu.
-    expect(page.get_by_role("dialog")).to_have_count(0)
-    expect(first).to_have_count(0)
-    choose_folder(page, "Snoozed")
-    expect(first.locator(".snoozed-until")).to_have_attribute("title", re.compile("by Joel Agent"))
-    assert findings(page, "snoozed conversations") == []
+    snooze_by_keys(page, first)
     # The next conversation is opened: one that somebody looks at is read when it comes back.
     choose_folder(page, "To answer")
     page.locator(".conversation").first.click()

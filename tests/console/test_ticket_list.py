@@ -5,7 +5,7 @@ several, in a real browser.
 import re
 from datetime import timedelta
 
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 from sqlalchemy import select, update
 
 from persistence.contacts.deletion import delete_contacts
@@ -43,6 +43,75 @@ def archived(clinic: Clinic, people: list[str]) -> set[bool]:
     return {each["archived"] for each in found}
 
 
+def label_them(page: Page, clinic: Clinic, rows: Locator, people: list[str]) -> None:
+    (gecko,) = clinic.service.get("/api/v2/messages.json", contacts=people[0])["results"]
+    with clinic.service.database.writing() as tx:
+        workspace_id = clinic.service.workspace.id
+        add_label(tx, workspace_id, [gecko["id"]], ensure_label(tx, workspace_id, "Reptiles"))
+    labelled = rows.filter(has=page.locator(".tag", has_text="Reptiles"))
+    expect(labelled).to_have_count(1)
+    choose(page)
+    assert findings(page, "the list of tickets") == []
+    page.route("**/api/v2/labels.json*", lambda route: route.fulfill(status=503))
+    page.get_by_role("toolbar").get_by_role("button", name="Label").click()
+    missed = page.get_by_role("dialog").get_by_role("alert")
+    expect(missed).to_contain_text("The service has a problem.")
+    page.unroute("**/api/v2/labels.json*")
+    missed.get_by_role("button", name="Try again").click()
+    expect(missed).to_have_count(0)
+    expect(page.locator("#labels-known option[value=Reptiles]")).to_have_count(1)
+    page.get_by_role("dialog").get_by_label("Label").fill("reptiles")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(labelled).to_have_count(2)
+    undo(page, "The labels are saved.")
+    expect(labelled).to_have_count(1)
+
+
+def mark_and_archive_them(page: Page, clinic: Clinic, rows: Locator, people: list[str]) -> None:
+    counts = rows.locator(".count")
+    expect(counts).to_contain_text(["1", "2"])
+    choose(page)
+    pick(page, "More actions", "Mark as read")
+    expect(counts).to_have_count(0)
+    undo(page, "The conversations are read.")
+    expect(counts).to_contain_text(["1", "2"])
+    choose(page)
+    page.get_by_role("toolbar").get_by_role("button", name="Archive").dblclick()
+    expect(page.locator(".notice").last).to_contain_text("The messages are archived.")
+    assert archived(clinic, people) == {True}
+    undo(page, "The messages are archived.")
+    wait_until(lambda: page.title() and archived(clinic, people) == {False}, "the messages to be restored")
+
+
+def snooze_them(page: Page, rows: Locator) -> None:
+    choose(page)
+    page.get_by_role("toolbar").get_by_role("button", name="Snooze").click()
+    page.get_by_role("dialog").get_by_role("button", name="Snooze").click()
+    expect(rows.locator(".snoozed-until")).to_have_count(2)
+    choose(page)
+    pick(page, "More actions", "End snooze")
+    expect(rows.locator(".snoozed-until")).to_have_count(0)
+
+
+def close_them(page: Page, clinic: Clinic, rows: Locator, people: list[str]) -> None:
+    choose(page)
+    page.get_by_role("toolbar").get_by_role("button", name="Close").click()
+    expect(rows).to_have_count(0)
+    clinic.service.post(TICKETS, {"contact": people[0]})
+    undo(page, "The tickets are closed.")
+    expect(page.locator(".notice").last).to_have_text("Undone. Left as they were: 1")
+    expect(rows).to_have_count(2)
+    rows.filter(has_text="Opened Later").click()
+    page.locator(".ticket-card").get_by_role("button", name="Close").click()
+    expect(page.locator(".notice").last).to_contain_text("The ticket is closed.")
+    clinic.service.post(TICKETS, {"contact": people[1]})
+    undo(page, "The ticket is closed.")
+    expect(page.locator(".notice.bad")).to_have_text(
+        "Not undone. It stays closed: the contact has another open ticket."
+    )
+    expect(rows).to_have_count(2)
+
+
 def test_the_list_of_tickets_follows_the_last_change_and_several_are_labelled_read_snoozed_archived_and_closed(
     somebody: BrowserContext, clinic: Clinic
 ) -> None:
@@ -69,66 +138,10 @@ def test_the_list_of_tickets_follows_the_last_change_and_several_are_labelled_re
         assert time.inner_text().startswith(f"{word} ") and time.get_attribute("title")
     expect(first.locator(".by-channel")).to_be_visible()
 
-    (gecko,) = clinic.service.get("/api/v2/messages.json", contacts=people[0])["results"]
-    with clinic.service.database.writing() as tx:
-        workspace_id = clinic.service.workspace.id
-        add_label(tx, workspace_id, [gecko["id"]], ensure_label(tx, workspace_id, "Reptiles"))
-    labelled = rows.filter(has=page.locator(".tag", has_text="Reptiles"))
-    expect(labelled).to_have_count(1)
-    choose(page)
-    assert findings(page, "the list of tickets") == []
-    bulk = page.get_by_role("toolbar")
-    page.route("**/api/v2/labels.json*", lambda route: route.fulfill(status=503))
-    bulk.get_by_role("button", name="Label").click()
-    missed = page.get_by_role("dialog").get_by_role("alert")
-    expect(missed).to_contain_text("The service has a problem.")
-    page.unroute("**/api/v2/labels.json*")
-    missed.get_by_role("button", name="Try again").click()
-    expect(missed).to_have_count(0)
-    expect(page.locator("#labels-known option[value=Reptiles]")).to_have_count(1)
-    page.get_by_role("dialog").get_by_label("Label").fill("reptiles")
-    page.get_by_role("button", name="Save", exact=True).click()
-    expect(labelled).to_have_count(2)
-    undo(page, "The labels are saved.")
-    expect(labelled).to_have_count(1)
-
-    counts = rows.locator(".count")
-    expect(counts).to_contain_text(["1", "2"])
-    choose(page)
-    pick(page, "More actions", "Mark as read")
-    expect(counts).to_have_count(0)
-    undo(page, "The conversations are read.")
-    expect(counts).to_contain_text(["1", "2"])
-    choose(page)
-    bulk.get_by_role("button", name="Archive").dblclick()
-    expect(page.locator(".notice").last).to_contain_text("The messages are archived.")
-    assert archived(clinic, people) == {True}
-    undo(page, "The messages are archived.")
-    wait_until(lambda: page.title() and archived(clinic, people) == {False}, "the messages to be restored")
-
-    choose(page)
-    bulk.get_by_role("button", name="Snooze").click()
-    page.get_by_role("dialog").get_by_role("button", name="Snooze").click()
-    expect(rows.locator(".snoozed-until")).to_have_count(2)
-    choose(page)
-    pick(page, "More actions", "End snooze")
-    expect(rows.locator(".snoozed-until")).to_have_count(0)
-    choose(page)
-    bulk.get_by_role("button", name="Close").click()
-    expect(rows).to_have_count(0)
-    clinic.service.post(TICKETS, {"contact": people[0]})
-    undo(page, "The tickets are closed.")
-    expect(page.locator(".notice").last).to_have_text("Undone. Left as they were: 1")
-    expect(rows).to_have_count(2)
-    rows.filter(has_text="Opened Later").click()
-    page.locator(".ticket-card").get_by_role("button", name="Close").click()
-    expect(page.locator(".notice").last).to_contain_text("The ticket is closed.")
-    clinic.service.post(TICKETS, {"contact": people[1]})
-    undo(page, "The ticket is closed.")
-    expect(page.locator(".notice.bad")).to_have_text(
-        "Not undone. It stays closed: the contact has another open ticket."
-    )
-    expect(rows).to_have_count(2)
+    label_them(page, clinic, rows, people)
+    mark_and_archive_them(page, clinic, rows, people)
+    snooze_them(page, rows)
+    close_them(page, clinic, rows, people)
     with clinic.service.database.writing() as tx:
         theirs = select(contact.c.id).where(contact.c.uuid.in_(people))
         delete_contacts(tx, clinic.service.workspace.id, tx.execute(theirs).scalars().all())

@@ -14,8 +14,8 @@ import pytest
 import requests
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from relayboard.base.logs import carried, caused_by, is_tracing, span, step_span, tracing
 from relayboard.base.settings import SettingError, load_settings
+from relayboard.base.tracing import carried, caused_by, is_tracing, span, step_span, tracing
 from testbed.forked import fork
 from testbed.gateways import add_gateway
 from testbed.patience import PATIENCE_SECONDS

@@ -14,7 +14,7 @@ from huey.registry import Message
 from sqlalchemy.engine import make_url
 
 from persistence.sql.engines import queue_dsn
-from relayboard.base.logs import MOST_CAUSES, causes
+from relayboard.base.tracing import MOST_CAUSES, causes
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
 from testbed.servers import postgres_database

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from relayboard.base.logs import causes
+from relayboard.base.tracing import causes
 from testbed.patience import PATIENCE_SECONDS
 from worker.dispatcher import Callers, Finished, LoopCallers, Mailbox, ThreadCallers
 from worker.http.safe_http import SafeHttp

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from relayboard.base.logs import caused_by, causes, tracing
 from relayboard.base.settings import load_settings
+from relayboard.base.tracing import caused_by, causes, tracing
 from testbed.patience import PATIENCE_SECONDS
 from testbed.set_by_name import KEY
 from tests.relayboard.test_traces import collecting

@@ -23,7 +23,7 @@ from flows.engine.webhook_calls import FORBIDDEN_HEADERS
 from flows.words import is_header_value
 from relayboard.base.addresses import Network
 from relayboard.base.certificates import explain_tls
-from relayboard.base.logs import CLIENT, Span, span
+from relayboard.base.tracing import CLIENT, Span, span
 from worker.http.connections import (
     Connection,
     KeptConnections,

@@ -33,7 +33,7 @@ from persistence.channels.traces import CallSampler
 from persistence.database import Transaction
 from persistence.errors import DatabaseError
 from persistence.sql.columns import new_uuid
-from relayboard.base.logs import Causes, caused_by
+from relayboard.base.tracing import Causes, caused_by
 from worker.channels.sending import begin_parts, message_of, outcome_of, record_parts
 from worker.channels.smpp import TYPES
 from worker.channels.smpp.bound import DEFAULT_PORT, Bound
