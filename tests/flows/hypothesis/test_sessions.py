@@ -105,7 +105,7 @@ def lessened(flow: dict[str, Any]) -> Iterator[dict[str, Any]]:
     turn = count()
     for number, node in enumerate(flow["nodes"]):
         for place, action in enumerate(node.get("actions", ())):
-            for name in action.keys() - {"type", "uuid"}:
+            for name in (name for name in action if name not in ("type", "uuid")):
                 rest = {key: value for key, value in action.items() if key != name}
                 lesser = [rest, {**rest, name: None}, {**rest, name: ""}]
                 for less in lesser if EVERY_CASE else [lesser[next(turn) % 3]]:
@@ -118,15 +118,16 @@ def lessened(flow: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def test_what_an_action_may_lack_it_does_not_need(generation: int) -> None:
     services = Answers(b'{"a": 1}', 200, "fine").as_services()
     source = make_assets(generation)
+    made = list(lessened(make_flow(generation)))
     played = 0
-    for flow in lessened(make_flow(generation)):
+    for flow in made:
         assets = Assets.from_json({**source, "flows": [flow, source["flows"][1]]}, generation)
         try:
             play(assets, generation, [answer("yes 12"), answer("no"), answer("5")], services)
         except TriggerError:  # the definition is refused
             continue
         played += 1
-    assert played > len(make_flow(generation)["nodes"])
+    assert played > len(made) / 3
 
 
 @GENERATIONS
