@@ -3,14 +3,14 @@
 from dataclasses import replace
 
 from flows.environment import parse_moment
-from handlers.answers import Answer, ListAnswer, as_json, created_record, no_content
+from handlers.answers import Answer, ListAnswer, as_json, created, no_content
 from handlers.request import Request
 from persistence import labels
 from persistence.contacts.owners import find_contacts
 from persistence.errors import InvalidInput, NothingFound, RecordMissing
 from persistence.media.store import find_attachments
 from persistence.messages import actions as message_actions
-from persistence.messages.outgoing import Draft, create_outgoing, read_quick_replies, route_one
+from persistence.messages.outgoing import Draft, create_shown, read_quick_replies, route_one
 from persistence.messages.records import MESSAGES
 from persistence.messages.saved_replies import do_beside
 from persistence.messages.templated import find_wish
@@ -51,7 +51,7 @@ def create_message(request: Request) -> Answer:
     routed = route_one(request.tx, workspace.id, draft)
     if replaced is not None:
         message_actions.take_back(request.tx, workspace.id, replaced[0], "replaces")
-    return created_record(request, MESSAGES, create_outgoing(request.tx, workspace.id, [routed])[0])
+    return created(create_shown(request.tx, workspace, routed))
 
 
 def delete_message(request: Request, *, uuid: str) -> Answer:

@@ -23,6 +23,8 @@ from persistence.channels.event_form import BEGUN
 from persistence.contacts.owners import UrnOwner
 from persistence.database import Transaction
 from persistence.leases import Share, has_row, is_free, list_workspaces_in_share
+from persistence.messages.records import NEW_MESSAGE_RECORD
+from persistence.records import Shown
 from persistence.sessions.parking import IS_WAITING, find_free_contacts
 from persistence.sql.columns import new_uuid, split
 from persistence.stamps import MESSAGE_FAILED, MESSAGE_RECEIVED, NewMessage, tell
@@ -48,15 +50,13 @@ from persistence.triggers.records import IS_MESSAGE_TRIGGER
 from persistence.workspaces.records import USUAL_ANSWERS
 
 _rows = message.c
-_insert_outgoing = insert_rows(
-    message,
-    (
-        *("uuid", "workspace_id", "contact_id", "urn", "channel_id", "broadcast_id", "flow_id", "direction", "type"),
-        *("status", "visibility", "text", "attachments", "quick_replies", "template", "failed_reason", "error_count"),
-        *("author_id", "automatic", "segments", "is_fallback", "due_on", "due_reason", "created_on", "modified_on"),
-    ),
-    (_rows.id, _rows.uuid, _rows.folder),
+_OUTGOING_COLUMNS = (
+    *("uuid", "workspace_id", "contact_id", "urn", "channel_id", "broadcast_id", "flow_id", "direction", "type"),
+    *("status", "visibility", "text", "attachments", "quick_replies", "template", "failed_reason", "error_count"),
+    *("author_id", "automatic", "segments", "is_fallback", "due_on", "due_reason", "created_on", "modified_on"),
 )
+_insert_outgoing = insert_rows(message, _OUTGOING_COLUMNS, (_rows.id, _rows.uuid, _rows.folder))
+_insert_shown = insert_rows(message, _OUTGOING_COLUMNS, (*NEW_MESSAGE_RECORD.own_columns, _rows.folder, _rows.id))
 _insert_incoming = insert_rows(
     message,
     (
@@ -146,6 +146,13 @@ def find_queued(tx: Transaction, workspace_ids: Sequence[int], ids: Sequence[int
 def insert_outgoing(tx: Transaction, workspace_id: int, rows: Sequence[Row]) -> dict[str, int]:
     """Inserts outgoing messages; returns their ids by UUID."""
     return _note(tx, workspace_id, rows, _insert_outgoing.rows(tx, rows))
+
+
+def insert_shown(tx: Transaction, workspace_id: int, row: Row) -> Shown:
+    """Inserts an outgoing message that no flow made; returns it as lists show it."""
+    stored = _insert_shown.rows(tx, [row])
+    _note(tx, workspace_id, [row], [(number, row["uuid"], folder) for *_, folder, number in stored])
+    return NEW_MESSAGE_RECORD.read(stored)[0]
 
 
 def insert_incoming(

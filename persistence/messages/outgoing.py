@@ -18,7 +18,15 @@ from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.leases import beside_index
-from persistence.messages.incoming import ANSWERS, GOING_ON, channels_in_circle, find_circles, insert_outgoing
+from persistence.messages.incoming import (
+    ANSWERS,
+    GOING_ON,
+    channels_in_circle,
+    find_circles,
+    insert_outgoing,
+    insert_shown,
+)
+from persistence.messages.records import HIDDEN_FIELDS
 from persistence.messages.routes import (
     CONTACT_INACTIVE,
     Route,
@@ -38,6 +46,7 @@ from persistence.messages.templated import (
     list_sendable,
     read_window,
 )
+from persistence.records import write_record
 from persistence.sql.columns import new_uuid
 from persistence.stamps import stamped
 from persistence.statements import among, statement, update
@@ -54,6 +63,7 @@ from persistence.tables.messages import (
     VISIBLE,
     message,
 )
+from persistence.workspaces.records import Workspace
 
 
 class Draft(NamedTuple):
@@ -145,6 +155,14 @@ def create_outgoing(
     return list(add_outgoing(tx, workspace_id, drafts, channel_id=channel_id).values())
 
 
+def create_shown(tx: Transaction, workspace: Workspace, draft: Draft) -> str:
+    """Creates the message that somebody writes, like `add_outgoing`; returns it as its list shows it."""
+    new = _decide(tx, workspace.id, [draft])
+    shown = insert_shown(tx, workspace.id, new.made[0][2])
+    _follow(tx, workspace.id, new, {shown["uuid"]: shown["id"]})
+    return write_record(shown | HIDDEN_FIELDS if workspace.is_anonymous else shown)
+
+
 def add_outgoing(
     tx: Transaction,
     workspace_id: int,
@@ -157,6 +175,30 @@ def add_outgoing(
     `leaves_out_unreachable` creates no message instead of a failed one. Returns their ids by UUID, in the order of the
     drafts; a constant number of statements.
     """
+    new = _decide(tx, workspace_id, drafts, channel_id, leaves_out_unreachable=leaves_out_unreachable)
+    if not new.made:
+        return {}
+    ids = insert_outgoing(tx, workspace_id, [row for _, _, row in new.made])
+    _follow(tx, workspace_id, new, ids)
+    return {row["uuid"]: ids[row["uuid"]] for _, _, row in new.made}
+
+
+class _New(NamedTuple):
+    """Messages to insert: drafts, with their routes and rows; and the contacts that get no automatic answers."""
+
+    made: Sequence[tuple[Draft, Route | None, dict[str, Any]]]
+    circles: AbstractSet[int]
+
+
+def _decide(
+    tx: Transaction,
+    workspace_id: int,
+    drafts: Sequence[Draft],
+    channel_id: int | None = None,
+    *,
+    leaves_out_unreachable: bool = False,
+) -> _New:
+    """How messages go, and the texts that they have by that."""
     undecided = sorted({draft.contact_id for draft in drafts if draft.route is None})
     routes = find_routes(tx, workspace_id, undecided, channel_id=channel_id) if undecided else {}
     answered = {draft.contact_id for draft in drafts if draft.automatic in ANSWERS}
@@ -167,15 +209,18 @@ def add_outgoing(
         for draft, route in _fit(tx, workspace_id, circled)
         if not leaves_out_unreachable or (route is not None and route.failed_reason is None)
     ]
-    if not decided:
-        return {}
     routed = [route for _, route in decided if route is not None and route.has_terms]
     terms = load_terms(tx, workspace_id, {route.channel_id for route in routed if route.channel_id is not None})
     made = [(draft, route, _row(tx, workspace_id, draft, route, terms)) for draft, route in decided]
     automatic = [(row, draft.automatic in ANSWERS) for draft, _, row in made if draft.automatic is not None]
     plan(tx, workspace_id, automatic, terms)
-    ids = insert_outgoing(tx, workspace_id, [row for _, _, row in made])
-    open_circle_alarms(tx, workspace_id, channels_in_circle(row for _, _, row in made) if circles else ())
+    return _New(made, circles)
+
+
+def _follow(tx: Transaction, workspace_id: int, new: _New, ids: Mapping[str, int]) -> None:
+    """What follows from messages that were inserted: replies to tickets, and the way to their channels."""
+    made = new.made
+    open_circle_alarms(tx, workspace_id, channels_in_circle(row for _, _, row in made) if new.circles else ())
     replies = (each.contact_id for each, route, _ in made if each.is_by_person and (not route or route.may_have_ticket))
     note_replies(tx, workspace_id, list(replies))
     going = [(draft, route, row) for draft, route, row in made if route is not None and row["status"] == QUEUED]
@@ -189,7 +234,6 @@ def add_outgoing(
         ]
         queue_sends(tx, workspace_id, sends)
         tx.wake("sending")
-    return {row["uuid"]: ids[row["uuid"]] for _, _, row in made}
 
 
 def _stop_circle(draft: Draft, route: Route | None, circles: AbstractSet[int]) -> Route | None:

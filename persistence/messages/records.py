@@ -46,7 +46,7 @@ from persistence.lists import (
 from persistence.messages.search import with_words
 from persistence.pages import Order
 from persistence.records import Record, Related, Template, optional
-from persistence.sql.columns import UtcDateTime, is_uuid, read_id
+from persistence.sql.columns import BigId, UtcDateTime, is_uuid, read_id
 from persistence.sql.names import name_key
 from persistence.sql.query_functions import contains_folded
 from persistence.tables.accounts import user
@@ -131,8 +131,30 @@ MESSAGE_FIELDS: dict[str, Any] = {
 """`archived`, `media`, `broadcast` and `id` are older properties that published clients and bulk actions use."""
 
 MESSAGE_RECORD = Record(MESSAGE_FIELDS)
-MASKED_MESSAGE_RECORD = Record({**MESSAGE_FIELDS, "urn": null(), "failed_detail": null()})
+HIDDEN_FIELDS = {"urn": None, "failed_detail": None}
+MASKED_MESSAGE_RECORD = Record({**MESSAGE_FIELDS, **HIDDEN_FIELDS})
 """The record in an anonymous workspace, which shows no URN, and nothing that may name one."""
+
+
+def _named(table: Table, name: str, owner: str) -> ColumnElement[Any]:
+    """A column of what a new message names; `owner` is text, because an INSERT is nothing that is selected from."""
+    its = table.c.id == literal_column(f"{message.name}.{owner}", BigId)
+    return select(table.c[name]).where(its).scalar_subquery()
+
+
+NEW_MESSAGE_RECORD = Record(
+    {
+        **MESSAGE_FIELDS,
+        "contact": Record({name: _named(contact, name, "contact_id") for name in ("uuid", "name")}),
+        "channel": optional(
+            message.c.channel_id, {name: _named(channel, name, "channel_id") for name in ("uuid", "name")}
+        ),
+        "labels": [],
+        "flow": None,
+        "author": _named(user, "uuid", "author_id"),
+    }
+)
+"""The record of a message that somebody has just written, as its INSERT returns it."""
 
 
 def with_names(messages: FromClause) -> FromClause:

@@ -13,7 +13,7 @@ from persistence.errors import InvalidInput, RecordMissing
 from persistence.lists import ListQuery, fetch_list, find_record, read_record
 from persistence.media.store import find_attachments
 from persistence.messages.actions import resend_messages
-from persistence.messages.outgoing import Draft, create_outgoing
+from persistence.messages.outgoing import Draft, create_shown
 from persistence.messages.records import MESSAGES
 from persistence.workspaces.records import Workspace
 from relayboard.commands.output import (
@@ -43,7 +43,7 @@ def run_send(options: Options) -> None:
         contact_id = find_contacts(tx, workspace, [options.contact], field="contact")[0]
         files = tuple(find_attachments(tx, workspace.id, options.attachment))
         draft = Draft(contact_id, text=options.text or "", attachments=files)
-        record = read_record(tx, MESSAGES, workspace, create_outgoing(tx, workspace.id, [draft])[0])
+        record = create_shown(tx, workspace, draft)
     print_record(record)
 
 

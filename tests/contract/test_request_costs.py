@@ -164,7 +164,7 @@ KINDS = (
     Kind("POST groups", 4, (4, 0), Place.named),
     Kind("POST fields", 4, (4, 0), lambda place: {**place.named(), "type": "text"}),
     Kind("POST globals", 6, (5, 0), lambda place: {**place.named(), "value": "x"}),
-    Kind("POST messages", 10, (6, 0), lambda place: {"contact": place.contact, "text": "Hello"}),
+    Kind("POST messages", 9, (5, 0), lambda place: {"contact": place.contact, "text": "Hello"}),
     Kind("POST contacts", 7, (4, 2), lambda place: {**place.named(), "urns": [place.number()]}),
     Kind("POST broadcasts", 7, (5, 0), lambda place: {"contacts": [place.contact], "text": "Hello"}),
     Kind("POST flow_starts", 7, (6, 0), lambda place: {"contacts": [place.contact], "flow": place.flow}),

@@ -141,7 +141,7 @@ class TestCreateMessage:
         assert response.status_code == 201
         assert (record["status"], record["direction"], record["urn"]) == ("queued", "out", "tel:+250788000111")
         assert record["quick_replies"][0]["text"] == "Yes"
-        assert [one["id"] for one in api.results(PATH, folder="outbox")] == [record["id"]]
+        assert api.results(PATH, folder="outbox") == [record]
 
     def test_it_names_who_wrote_it_and_who_sent_it_again_by_their_uuid(
         self, api: Api, database: Database, workspace: Workspace, amina: str
@@ -216,6 +216,7 @@ class TestCreateMessage:
         record = api.post(PATH, {"contact": amina, "attachments": [file["uuid"]]}).json()
 
         assert record["attachments"] == [{"content_type": "image/png", "url": file["url"]}]
+        assert api.results(PATH) == [record]
 
     @pytest.mark.together
     @pytest.mark.parametrize(
