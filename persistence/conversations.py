@@ -51,24 +51,26 @@ IS_OPEN = ticket.c.status == literal_column(f"'{OPEN}'")
 current_flow = flow.alias("current_flow")
 """The flow in which the contact waits; the message has its own."""
 snoozer = user.alias("snoozer")
-SOURCE = (
-    with_names(
-        conversation.join(
-            message,
-            (conversation.c.message_id == message.c.id) & (conversation.c.workspace_id == message.c.workspace_id),
+
+
+def _with_names(contacts: FromClause) -> FromClause:
+    """Conversations joined with their contacts, and what else of these is shown."""
+    return (
+        contacts.outerjoin(current_flow, current_flow.c.id == contact.c.current_flow_id)
+        .outerjoin(
+            ticket,
+            (ticket.c.contact_id == conversation.c.contact_id)
+            & (ticket.c.workspace_id == conversation.c.workspace_id)
+            & IS_OPEN,
         )
+        .outerjoin(topic, topic.c.id == ticket.c.topic_id)
+        .outerjoin(assignee, assignee.c.id == ticket.c.assignee_id)
+        .outerjoin(snoozer, snoozer.c.id == conversation.c.snoozed_by_id)
     )
-    .outerjoin(current_flow, current_flow.c.id == contact.c.current_flow_id)
-    .outerjoin(
-        ticket,
-        (ticket.c.contact_id == conversation.c.contact_id)
-        & (ticket.c.workspace_id == conversation.c.workspace_id)
-        & IS_OPEN,
-    )
-    .outerjoin(topic, topic.c.id == ticket.c.topic_id)
-    .outerjoin(assignee, assignee.c.id == ticket.c.assignee_id)
-    .outerjoin(snoozer, snoozer.c.id == conversation.c.snoozed_by_id)
-)
+
+
+WITH_CONTACT = conversation.join(contact, contact.c.id == conversation.c.contact_id)
+OF_MESSAGE = (conversation.c.message_id == message.c.id) & (conversation.c.workspace_id == message.c.workspace_id)
 
 SNOOZED = "snoozed"
 """The folder of conversations that are put away until a time."""
@@ -128,20 +130,28 @@ _MARKS: dict[str, Any] = {
 }
 
 
+def _row(*, masked: bool = False, ticketed: bool = True) -> dict[str, Any]:
+    """What is shown of a conversation beside its last message, which names the contact."""
+    return {
+        "uuid": contact.c.uuid,
+        "urn": None if masked else URN,
+        **_MARKS,
+        "has_open_ticket": contact.c.open_ticket_count > 0,
+        "ticket": TICKET if ticketed else None,
+        "labels": _labels(),
+        "flow": optional(current_flow.c.id, {"uuid": current_flow.c.uuid, "name": current_flow.c.name}),
+        "last_on": conversation.c.last_on,
+    }
+
+
 def _record(*, masked: bool = False, ticketed: bool = True) -> Record:
     shown = MESSAGE_FIELDS | {"labels": labels_of_message(conversation.c.message_id)}
     return Record(
         {
             "uuid": contact.c.uuid,
             "contact": Record({"uuid": contact.c.uuid, "name": contact.c.name}),
-            "urn": None if masked else URN,
-            **_MARKS,
-            "has_open_ticket": contact.c.open_ticket_count > 0,
-            "ticket": TICKET if ticketed else None,
-            "labels": _labels(),
-            "flow": optional(current_flow.c.id, {"uuid": current_flow.c.uuid, "name": current_flow.c.name}),
+            **_row(masked=masked, ticketed=ticketed),
             "last_message": Record(shown | {"urn": None, "failed_detail": None} if masked else shown),
-            "last_on": conversation.c.last_on,
         }
     )
 
@@ -189,7 +199,7 @@ CONVERSATIONS = ListSpec(
     conversation,
     lambda query: RECORDS[query.workspace.is_anonymous, covers(query.areas, "tickets")],
     Order(conversation.c.last_on, conversation.c.id),
-    source=SOURCE,
+    source=_with_names(with_names(conversation.join(message, OF_MESSAGE))),
     filters={
         "assignee": _assigned_to,
         "contact": belongs_to(conversation.c.contact_id, contact),
@@ -205,12 +215,19 @@ MARKS = ListSpec(
     conversation,
     Record({"uuid": contact.c.uuid, **_MARKS}),
     Order(conversation.c.modified_on, conversation.c.id),
-    source=conversation.join(contact, contact.c.id == conversation.c.contact_id).outerjoin(
-        snoozer, snoozer.c.id == conversation.c.snoozed_by_id
-    ),
+    source=WITH_CONTACT.outerjoin(snoozer, snoozer.c.id == conversation.c.snoozed_by_id),
 )
 """What the stream tells of conversations that were put away, came back, were read or marked as unread, or have another
 note."""
+
+ROWS = ListSpec(
+    conversation,
+    Record(_row()),
+    Order(conversation.c.last_on, conversation.c.id),
+    source=_with_names(WITH_CONTACT),
+    masked=Record(_row(masked=True)),
+)
+"""What the stream tells of conversations in which somebody wrote, beside the message."""
 
 IS_PUT_AWAY = conversation.c.folder == literal_column(f"'{SNOOZED}'")
 """As part of the text, so that the index on those that are put away is used."""

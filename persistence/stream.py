@@ -13,7 +13,7 @@ from persistence.broadcasts.records import BROADCASTS
 from persistence.channels.channels import CHANNELS
 from persistence.contacts.participants import PARTICIPANTS, SORT
 from persistence.contacts.records import CONTACTS
-from persistence.conversations import MARKS
+from persistence.conversations import MARKS, OF_MESSAGE, ROWS
 from persistence.database import Transaction
 from persistence.deletions import DELETIONS
 from persistence.flow_starts.flow_starts import STARTS
@@ -22,9 +22,10 @@ from persistence.messages.records import MESSAGES
 from persistence.records import Record, select_records, write_record
 from persistence.runs.records import RUNS
 from persistence.stamps import found_by
-from persistence.tables.changes import deletion, record_stamp
+from persistence.tables.changes import conversation, deletion, record_stamp
 from persistence.tables.channels import channel
 from persistence.tables.flows import IS_BY_USER
+from persistence.tables.messages import INCOMING, message
 from persistence.tables.service import workspace_clock
 from persistence.tickets.records import TICKETS
 from persistence.workspaces.records import Workspace
@@ -34,7 +35,8 @@ from persistence.workspaces.records import Workspace
 class Kind:
     """A kind of records that is followed: its list in v2, and the columns by which its changes are found. A record for
     which `is_gone` holds is only named, and so are those of a kind that `is_named`. `sort` tells records of a kind
-    apart that not everybody may see who may see others.
+    apart that not everybody may see who may see others. Those of a kind with `changed` are told of when a record of
+    that table changes, at most `most` of them: clients can do without.
     """
 
     name: str
@@ -43,26 +45,34 @@ class Kind:
     is_gone: ColumnElement[bool] | None = None
     is_named: bool = False
     sort: ColumnElement[str] | None = None
+    changed: Table | None = None
+    most: int | None = None
 
     @property
-    def is_marked(self) -> bool:
-        """Whether the time of a change is in a table of its own."""
-        return self.spec.table.name in ("message", "broadcast", "channel")
+    def marked(self) -> Table | None:
+        """The table of the records of whose change the time is in a table of its own."""
+        table = self.spec.table if self.changed is None else self.changed
+        return table if table.name in ("message", "broadcast", "channel") else None
 
     def moment(self) -> ColumnElement[datetime]:
-        moment: ColumnElement[datetime] = record_stamp.c.stamped_on if self.is_marked else self.spec.table.c.modified_on
+        its = self.spec.table.c
+        moment: ColumnElement[datetime] = its.modified_on if self.marked is None else record_stamp.c.stamped_on
         return moment
 
     def found_by(self, workspace_id: int) -> list[ColumnElement[bool] | TextClause]:
         """The conditions that choose the records by an index."""
-        table: Table = self.spec.table
-        mine = [table.c.workspace_id == workspace_id, *self.conditions]
-        if not self.is_marked:
+        mine = [self.spec.table.c.workspace_id == workspace_id, *self.conditions]
+        if self.marked is None:
             return mine
         stamps = record_stamp.c
-        of_it = [stamps.workspace_id == workspace_id, stamps.kind == table.name, stamps.record == table.c.id]
-        return [*of_it, *mine]
+        of_it = [stamps.workspace_id == workspace_id, stamps.kind == self.marked.name]
+        return [*of_it, stamps.record == self.marked.c.id, *mine]
 
+
+MOST_ROWS = 20
+CAME = (message.c.direction == INCOMING) & message.c.folder.is_not(None)
+IS_OF_CONTACT = conversation.c.contact_id == message.c.contact_id
+"""As conversations are found by it, with an index."""
 
 KINDS = (
     Kind("message", MESSAGES),
@@ -75,6 +85,7 @@ KINDS = (
     Kind("broadcast", BROADCASTS),
     Kind("contact", CONTACTS, conditions=[text(found_by(CONTACTS.table))], is_named=True),
     Kind("deletion", DELETIONS, sort=deletion.c.kind),
+    Kind("row", ROWS, conditions=[OF_MESSAGE, IS_OF_CONTACT, CAME], changed=message, most=MOST_ROWS),
 )
 NAMED = {kind.spec.table: Record({"uuid": kind.spec.table.c.uuid}) for kind in KINDS if kind.is_named}
 """Contacts are named only: what is shown of one depends on who asks, and many change with each message."""
@@ -112,8 +123,8 @@ def read_changes(
     """
     found: list[Change] = []
     for kind in KINDS:
-        found += _read_kind(tx, workspace, kind, after, upto, most + 1 - len(found))
-        if len(found) > most:
+        found += _read_kind(tx, workspace, kind, after, upto, kind.most or most + 1 - len(found))
+        if kind.most is None and len(found) > most:
             return None
     return sorted(found, key=lambda change: change.moment)
 

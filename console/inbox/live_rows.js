@@ -1,5 +1,5 @@
-/** Keeps the rows of the inbox by what the stream tells. What it tells says enough of most messages; of a conversation that
- *  is not in the list, or of which it does not say enough, the one row is asked for. */
+/** Keeps the rows of the inbox by what the stream tells. Of a conversation of which it does not tell enough, the one row is
+ *  asked for. */
 
 import { get } from "../shared/api.js";
 import { LIST_APART_MS, useChanges } from "../shared/changes.js";
@@ -15,10 +15,10 @@ import { useEffect, useRef } from "../shared/ui.js";
 /** More conversations than these seldom change at once, which nothing tells enough of; then the list is asked for. */
 const MOST_ROWS = 20;
 const SNOOZED = "snoozed";
-/** What is asked for of the row of a conversation whose last message was told: all but that message. @type {(keyof Conversation)[]} */
-const BESIDE_MESSAGE = ["uuid", "urn", "folder", "unread_count", "snoozed_until", "snoozed_by", "has_open_ticket", "ticket", "labels", "flow", "last_on"];
 /** What the API counts. */
 const MOST_UNREAD = 100;
+/** By which of its filters a row tells whether it is in the list. */
+const PLAIN_FILTERS = ["folder", "unread", "assignee"];
 
 /** The folder in which the service has a message, by its rule. @returns {Conversation["folder"]} @param {Records["message"]} message */
 function folderOf({ direction, visibility, status, flow }) {
@@ -102,54 +102,72 @@ export function useLiveRows(list, filters) {
     isMissed.current = false;
     list.refresh();
   }, [list.loading]);
-  useChanges(["message", "ticket", "conversation", "mark"], async (records) => {
+  useChanges(["message", "ticket", "conversation", "mark", "row"], async (records) => {
     if (!records) return list.refresh();
     const { list: shown, filters: asked } = present.current;
     isMissed.current ||= shown.loading;
     const rows = new Map(shown.items.map((row) => [row.uuid, row]));
-    /** By contact, with the message that came, if it is all that was told of somebody who is not in the list. @type {Map<string, Records["message"] | null>} */
-    const unknown = new Map();
+    /** @type {Set<string>} */
+    const unknown = new Set();
+    /** @type {Map<string, Conversation>} */
+    const fresh = new Map();
+    const { told, whole } = apart(records, asked);
     const oldest = shown.hasMore ? (shown.items.at(-1)?.last_on ?? "") : "";
-    for (const told of /** @type {Told[]} */ (records)) {
-      const contact = told.contact?.uuid ?? told.uuid;
+    for (const each of told) {
+      const contact = each.contact?.uuid ?? each.uuid;
       const row = rows.get(contact);
-      const after = row && withTold(row, told);
+      const after = row && withTold(row, each);
       if (after) rows.set(contact, after);
-      else if (row || (mayEnter(told, asked, shown.hasMore) && !("created_on" in told && told.created_on < oldest))) {
-        const isAll = !row && "direction" in told && told.direction === "in" && (unknown.get(contact) ?? told).uuid === told.uuid;
-        unknown.set(contact, isAll && unknown.get(contact) !== null ? told : null);
-      }
+      else if (row || (mayEnter(each, asked, shown.hasMore) && !("created_on" in each && each.created_on < oldest))) unknown.add(contact);
     }
+    for (const [contact, row] of whole) if (unknown.delete(contact)) fresh.set(contact, row);
     if (unknown.size > MOST_ROWS) return shown.refresh();
     const found = await askedRows(asked, unknown).catch(() => null);
     // Without an answer the next change tells; meanwhile somebody may have chosen another folder.
     if (!found || JSON.stringify(asked) !== JSON.stringify(present.current.filters)) return;
     present.current.list.change((items) => {
-      const kept = items.filter(({ uuid }) => !unknown.has(uuid)).map((item) => rows.get(item.uuid) ?? item);
-      const fresh = found.filter(({ last_on }) => !shown.hasMore || last_on >= oldest);
-      const all = [...kept.filter((row) => belongs(row, asked)), ...fresh];
+      const kept = items.filter(({ uuid }) => !unknown.has(uuid) && !fresh.has(uuid)).map((item) => rows.get(item.uuid) ?? item);
+      const come = [...found, ...[...fresh.values()].filter((row) => belongs(row, asked))];
+      const all = [...kept.filter((row) => belongs(row, asked)), ...come.filter(({ last_on }) => !shown.hasMore || last_on >= oldest)];
       return isSorted(all) ? all : all.sort((one, other) => (one.last_on > other.last_on ? -1 : one.last_on < other.last_on ? 1 : 0));
     });
   }, undefined, LIST_APART_MS);
 }
 
 /**
- * The rows of conversations as the service has them, of those that belong to the list, by one request. A message that came is not asked
- * for again.
- * @param {Filters} asked @param {Map<string, Records["message"] | null>} unknown messages by contact
+ * What was told, and the conversations that were told whole after all of it, by contact: a row and its last message.
+ * @param {(Told | Records["row"])[]} records @param {Filters} filters
+ */
+function apart(records, filters) {
+  /** @type {Told[]} */
+  const told = [];
+  /** @type {Map<string, Records["message"]>} */
+  const messages = new Map();
+  /** @type {Map<string, Conversation>} */
+  const whole = new Map();
+  const isPlain = Object.entries(filters).every(([name, value]) => value === undefined || PLAIN_FILTERS.includes(name));
+  for (const record of records) {
+    if ("last_on" in record) {
+      const message = messages.get(record.uuid);
+      if (isPlain && message?.contact && message.created_on === record.last_on)
+        whole.set(record.uuid, { ...record, contact: message.contact, last_message: message });
+      continue;
+    }
+    told.push(record);
+    const contact = record.contact?.uuid ?? record.uuid;
+    whole.delete(contact);
+    if ("direction" in record) messages.set(contact, record);
+  }
+  return { told, whole };
+}
+
+/**
+ * The rows of conversations as the service has them, of those that belong to the list, by one request.
+ * @param {Filters} asked @param {Set<string>} unknown UUIDs of their contacts
  * @returns {Promise<Conversation[]>}
  */
 async function askedRows(asked, unknown) {
-  if (unknown.size === 0) return [];
-  const filters = { ...asked, contacts: [...unknown.keys()] };
-  const isTold = [...unknown.values()].every(Boolean);
-  const { results } = await get("conversations", isTold ? { ...filters, fields: BESIDE_MESSAGE } : filters);
-  if (!isTold) return results;
-  const rows = results.flatMap((row) => {
-    const message = unknown.get(row.uuid);
-    return message?.contact && message.created_on === row.last_on ? [{ ...row, contact: message.contact, last_message: message }] : [];
-  });
-  return rows.length === results.length ? rows : (await get("conversations", filters)).results;
+  return unknown.size === 0 ? [] : (await get("conversations", { ...asked, contacts: [...unknown] })).results;
 }
 
 /** @param {Conversation[]} rows */

@@ -34,6 +34,8 @@ export type Records = {
   ticket: Listed<"tickets">;
   participant: Listed<"participants">;
   conversation: Pick<Listed<"conversations">, "uuid" | "folder" | "unread_count" | "snoozed_until" | "snoozed_by"> & { contact?: undefined };
+  /** Of a conversation in which somebody wrote. */
+  row: Omit<Listed<"conversations">, "contact" | "last_message"> & { contact?: undefined };
   channel: Listed<"channels">;
   contact: { uuid: string };
   channel_gone: { uuid: string };

@@ -20,8 +20,11 @@ LISTED_BY = {
     "contact": "list_contacts",
     "message": "list_conversations",
     "conversation": "list_conversations",
+    "row": "list_conversations",
 }
 """The operation that shows each kind of records; who may not use it does not get their events."""
+WITH_TICKETS = frozenset({"row"})
+"""What only those get of it who may list tickets too."""
 
 
 def follow_changes(service: Service, credentials: Credentials, last_id: str | None) -> AsyncIterator[bytes]:
@@ -35,7 +38,8 @@ def follow_changes(service: Service, credentials: Credentials, last_id: str | No
 
 def kinds_of(credentials: Credentials) -> Collection[str]:
     """The kinds of records whose events a role gets, and a token that is limited to areas."""
-    listed = (kind for kind, operation_id in LISTED_BY.items() if may_use(credentials, operation_id))
+    hidden = frozenset() if may_use(credentials, "list_tickets") else WITH_TICKETS
+    listed = (kind for kind, lister in LISTED_BY.items() if kind not in hidden and may_use(credentials, lister))
     gone = (kind_right("deletion", kind) for kind in deletion_kinds(credentials))
     there = (kind_right("participant", kind) for kind in participant_kinds(credentials))
     return frozenset((*listed, *gone, *there))

@@ -1,6 +1,7 @@
 """What changed in a workspace, for clients that follow it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 
 import orjson
@@ -9,11 +10,11 @@ from persistence.contacts.bulk import block_contacts
 from persistence.contacts.deletion import delete_contacts
 from persistence.contacts.writes import ContactChange, change_contact
 from persistence.database import Database, Transaction
-from persistence.stream import read_changes, read_clocks
+from persistence.stream import MOST_ROWS, Change, read_changes, read_clocks
 from persistence.tables.flows import flow_run
 from persistence.workspaces.records import Workspace
 from tests.channel_rows import add_contact
-from tests.factories import id_of, make_contact
+from tests.factories import id_of, make_contact, make_messages
 from tests.run_rows import add_flow, add_run, uuid_of
 from tests.ticket_rows import add_ticket
 
@@ -52,3 +53,24 @@ def test_a_contact_is_only_named_when_it_is_made_changed_or_deleted(database: Da
     named_gone, (kind, gone) = named(lambda tx: delete_contacts(tx, workspace.id, [contact_id]))
     assert ([named_gone], kind) == (expected, "deletion")
     assert {name: orjson.loads(gone)[name] for name in ("type", "uuid")} == {"type": "contact", "uuid": uuid}
+
+
+def test_rows_of_conversations_come_with_what_people_wrote_and_with_so_many_at_most(
+    database: Database, workspace: Workspace
+) -> None:
+    people = [make_contact(database, workspace, f"+2507880010{each:02}") for each in range(MOST_ROWS + 2)]
+    make_messages(database, workspace, people[0], direction="out", status="sent")
+    for uuid in people[1:]:
+        make_messages(database, workspace, uuid)
+    anonymous = replace(workspace, is_anonymous=True)
+    with database.reading() as tx:
+        day = timedelta(days=1)
+        found = read_changes(tx, workspace, tx.now - day, tx.now + day, len(people) * 2)
+        masked = read_changes(tx, anonymous, tx.now - day, tx.now + day, len(people) * 2)
+
+    def rows(changes: list[Change] | None) -> list[dict[str, object]]:
+        return [orjson.loads(each.record) for each in changes or [] if each.kind == "row"]
+
+    assert [each["uuid"] for each in rows(found)] == people[1 : MOST_ROWS + 1]
+    assert [each["urn"] for each in rows(found)[:1]] == ["tel:+250788001001"]
+    assert [each["urn"] for each in rows(masked)] == [None] * MOST_ROWS
