@@ -7,7 +7,7 @@ from tests.thinned import ASKING_DATABASES, ASKING_NO_DATABASE, ON_POSTGRESQL, T
 
 ROOT = Path(__file__).parents[1]
 
-RULE = "tests/worker/test_ages.py::test_a_rule"
+RULE = "tests/contract/test_sentences.py::test_a_rule"
 
 
 def left_of(*cases: str, rule: str = RULE) -> list[str]:

@@ -34,7 +34,6 @@ TAKING_TURNS = (
     "tests/worker/mirrors/test_runs_and_starts.py",
     "tests/worker/mirrors/test_templates_and_resthooks.py",
     "tests/worker/mirrors/test_tickets.py",
-    "tests/worker/test_ages.py",
     "tests/worker/test_campaigns.py::TestClocks",
     "tests/worker/webhooks/test_dispatcher.py::TestReplies",
     "tests/worker/webhooks/test_receiver_health.py",

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-import pytest
-from sqlalchemy import ColumnElement, func, insert, select, update
+from sqlalchemy import ColumnElement, false, func, insert, select, true, update
 
 from persistence.accounts.invitations import post
 from persistence.relayers.relayers import PhoneIdentity, register_phone
@@ -37,6 +36,7 @@ from worker.jobs import begin_trimming
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 MARGIN = timedelta(minutes=1)
+EVERY_ROW = true()
 
 
 @dataclass(frozen=True)
@@ -123,28 +123,33 @@ def test_what_promises_to_be_trimmed_has_an_age() -> None:
     assert set(TRIMMED) == {each.name for each in metadata.sorted_tables if policy_of(each).stays == OLD_ROWS_GO}
 
 
-@pytest.mark.parametrize("name", TRIMMED)
-def test_what_promises_an_age_is_trimmed_and_nothing_younger(runtime, database, workspace, clock, name) -> None:
-    rule, table = TRIMMED[name], metadata.tables[name]
+def test_what_promises_an_age_is_trimmed_and_nothing_younger(runtime, database, workspace, clock) -> None:
+    """All of it is written at one time, and looked at whenever one of these ages is reached, the youngest first."""
     fill_workspace(database, workspace)
     with database.writing() as tx:
-        rule.prepare(tx, workspace)
-        tx.execute(update(table).values({rule.column: clock.moment}))
-        everything = tx.execute(select(func.count()).select_from(table)).scalar_one()
-        kept = tx.execute(select(func.count()).where(rule.stays)).scalar_one() if rule.stays is not None else 0
+        for prepare in {rule.prepare for rule in TRIMMED.values()}:
+            prepare(tx, workspace)
+        began = tx.now
+        for name, rule in TRIMMED.items():
+            tx.execute(update(metadata.tables[name]).values({rule.column: began}))
     step = begin_trimming(runtime)
 
-    clock.moment += rule.age - MARGIN
-    step()
-    younger = count(database, table)
-    clock.moment += 2 * MARGIN
-    while step():
-        pass
+    for age in sorted({rule.age for rule in TRIMMED.values()}):
+        rules = {name: rule for name, rule in TRIMMED.items() if rule.age == age}
+        clock.moment = began + age - MARGIN
+        before = {name: count(database, name) for name in rules}
+        kept = {name: count(database, name, rule.stays) for name, rule in rules.items()}
+        assert [name for name in rules if before[name] <= kept[name]] == []
+        while step():
+            pass
+        assert {name: count(database, name) for name in rules} == before
+        clock.moment += 2 * MARGIN
+        while step():
+            pass
+        assert {name: count(database, name) for name in rules} == kept
 
-    assert everything > kept
-    assert (younger, count(database, table)) == (everything, kept)
 
-
-def count(database: Any, table: Any) -> int:
+def count(database: Any, name: str, of: ColumnElement[bool] | None = EVERY_ROW) -> int:
     with database.reading() as tx:
-        return int(tx.execute(select(func.count()).select_from(table)).scalar_one())
+        chosen = select(func.count()).select_from(metadata.tables[name]).where(false() if of is None else of)
+        return int(tx.execute(chosen).scalar_one())

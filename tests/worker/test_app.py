@@ -122,26 +122,22 @@ def test_a_wake_up_tells_what_caused_it_to_programs_that_ask(queue_url, consume)
     assert ran.wait_for(2) and sorted(heard) == [(), told]
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda path: pickle.dumps(Touch(path)),
-        lambda path: b"",
-        lambda path: b"[]",
-        lambda path: b"{" * 100_000,
-        lambda path: b'{"id": "7", "task": "os.system", "kind": "touch", "expires": null}',
-        lambda path: b'{"id": "7", "task": "run_work", "kind": ["a"], "expires": null}',
-        lambda path: b'{"id": "7", "task": "sweep_nothing", "kind": null, "expires": null}',
-        lambda path: b'{"id": "7", "task": "sweep_often", "kind": null, "expires": 5}',
-        lambda path: b'{"id": "7", "task": "run_work", "kind": "a", "expires": null, "causes": ["x"]}',
-    ],
-    ids=["pickle", "nothing", "list", "deep", "name", "kind", "sweep", "time", "cause"],
-)
-def test_anything_else_in_the_queue_is_dropped_and_runs_nothing(queue_url, consume, tmp_path, make):
+def test_anything_else_in_the_queue_is_dropped_and_runs_nothing(queue_url, consume, tmp_path):
     ran = Ran()
     queue = create_queue(queue_url)
     run = declare_run(queue, ran)
-    queue.storage.enqueue(make(tmp_path / "touched"))
+    for other in (
+        pickle.dumps(Touch(tmp_path / "touched")),
+        b"",
+        b"[]",
+        b"{" * 100_000,
+        b'{"id": "7", "task": "os.system", "kind": "touch", "expires": null}',
+        b'{"id": "7", "task": "run_work", "kind": ["a"], "expires": null}',
+        b'{"id": "7", "task": "sweep_nothing", "kind": null, "expires": null}',
+        b'{"id": "7", "task": "sweep_often", "kind": null, "expires": 5}',
+        b'{"id": "7", "task": "run_work", "kind": "a", "expires": null, "causes": ["x"]}',
+    ):
+        queue.storage.enqueue(other)
     run("webhooks")
     consume(queue)
 

@@ -4,6 +4,7 @@ import json
 import re
 import zipfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from persistence.backups.writing import restore_backup, write_backup
 from persistence.database import Database
 from persistence.errors import BackupError
 from persistence.media.store import FolderStore
-from persistence.migrations import current_revision, upgrade
+from persistence.migrations import current_revision
 from persistence.sql.columns import new_uuid
 from persistence.stamps import WROTE
 from persistence.tables.accounts import user
@@ -26,6 +27,7 @@ from persistence.workspace_files.reading import BadWorkspaceFile, _Reading, read
 from persistence.workspace_files.writing import write_workspace
 from persistence.workspaces.records import Workspace, find_workspace_by_uuid
 from relayboard.base.settings import Settings
+from testbed.databases import migrate
 from testbed.tokens import KEYS, make_token
 from tests.api import Api
 from tests.contract.filled_workspace import fill_workspace
@@ -149,6 +151,14 @@ def test_a_backup_and_the_file_of_a_workspace_are_not_mistaken_for_each_other(
         restore_backup(file, settings)
 
 
+@pytest.fixture
+def empty(tmp_path: Path) -> Iterator[Database]:
+    """A migrated database in a file."""
+    migrate(f"sqlite:///{tmp_path / 'a.db'}")
+    with closing(Database(f"sqlite:///{tmp_path / 'a.db'}", keys=KEYS)) as database:
+        yield database
+
+
 def without_ids(record: Any) -> Any:
     if isinstance(record, dict):
         return {key: without_ids(value) for key, value in record.items() if key not in ("id", "broadcast")}
@@ -156,9 +166,7 @@ def without_ids(record: Any) -> Any:
 
 
 @pytest.mark.parametrize("change", ["version", "revision", "nothing"])
-def test_a_file_that_does_not_fit_changes_nothing(change: str, tmp_path: Path) -> None:
-    database = Database(f"sqlite:///{tmp_path / 'a.db'}", keys=KEYS)
-    upgrade(database.engine)
+def test_a_file_that_does_not_fit_changes_nothing(empty: Database, change: str, tmp_path: Path) -> None:
     manifest = {"format": "relayboard-workspace", "version": 1, "revision": "0001", "workspace": "x", "base_url": ""}
     with zipfile.ZipFile(tmp_path / "w.zip", "w") as packed:
         if change != "nothing":
@@ -168,28 +176,24 @@ def test_a_file_that_does_not_fit_changes_nothing(change: str, tmp_path: Path) -
         packed.writestr("media/x.txt", "x")
 
     with pytest.raises(BadWorkspaceFile):
-        read_workspace(database, FolderStore(f"file://{tmp_path / 'media'}"), tmp_path / "w.zip", "")
+        read_workspace(empty, FolderStore(f"file://{tmp_path / 'media'}"), tmp_path / "w.zip", "")
 
     assert not (tmp_path / "media").exists()
-    database.close()
 
 
-def test_a_spoiled_directory_or_a_bomb_is_refused_with_a_sentence(tmp_path: Path) -> None:
-    database = Database(f"sqlite:///{tmp_path / 'a.db'}", keys=KEYS)
-    upgrade(database.engine)
+def test_a_spoiled_directory_or_a_bomb_is_refused_with_a_sentence(empty: Database, tmp_path: Path) -> None:
     store, path = FolderStore(f"file://{tmp_path / 'media'}"), tmp_path / "w.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
         packed.writestr("manifest.json", " " * 20_000_000)
     with pytest.raises(BadWorkspaceFile, match="is not a file of a workspace"):
-        read_workspace(database, store, path, "")
+        read_workspace(empty, store, path, "")
     whole = path.read_bytes()
     for place in range(whole.find(b"PK\x01\x02"), len(whole)):
         spoiled = bytearray(whole)
         spoiled[place] ^= 0x21
         path.write_bytes(spoiled)
         with pytest.raises(BadWorkspaceFile):
-            read_workspace(database, store, path, "")
-    database.close()
+            read_workspace(empty, store, path, "")
 
 
 BOMBS = {
@@ -200,20 +204,19 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("bomb", BOMBS)
-def test_what_becomes_much_larger_than_the_file_is_refused_and_leaves_nothing(tmp_path: Path, bomb: str) -> None:
-    database = Database(f"sqlite:///{tmp_path / 'a.db'}", keys=KEYS)
-    upgrade(database.engine)
+def test_what_becomes_much_larger_than_the_file_is_refused_and_leaves_nothing(
+    empty: Database, tmp_path: Path, bomb: str
+) -> None:
     manifest = {"format": "relayboard-workspace", "version": 1, "workspace": "x", "base_url": ""}
     name, content, sentence = BOMBS[bomb]
     with zipfile.ZipFile(tmp_path / "w.zip", "w", zipfile.ZIP_DEFLATED) as packed:
-        packed.writestr("manifest.json", json.dumps(manifest | {"revision": current_revision(database.engine)}))
+        packed.writestr("manifest.json", json.dumps(manifest | {"revision": current_revision(empty.engine)}))
         packed.writestr(name, content)
 
     with pytest.raises(BadWorkspaceFile, match=sentence):
-        read_workspace(database, FolderStore(f"file://{tmp_path / 'media'}"), tmp_path / "w.zip", "")
+        read_workspace(empty, FolderStore(f"file://{tmp_path / 'media'}"), tmp_path / "w.zip", "")
 
     assert not (tmp_path / "media" / "zeros.bin").exists()
-    database.close()
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ from testbed.flow_rows import ask, definition, node, say, store_flow
 from tests.worker.flows.conftest import Stage
 from tests.worker.flows.test_triggers import AMINA, add_trigger
 
-LIMIT = 12
+LIMIT, LOW = 12, 4
+"""The limit of a new workspace, and a lower one for what is about all limits."""
 ON_ONE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 """What was sent is counted by a statement of each database, which the other tests ask; what counts, Python decides."""
 
@@ -24,6 +25,11 @@ def add_catch_all(stage: Stage, text: str = "We are closed.", kind: str = CATCH_
     uuid = store_flow(stage.database, stage.workspace, definition("Closed", [node("closed", [say(text)])]))
     add_trigger(stage.database, stage.workspace, kind, uuid)
     return uuid
+
+
+def set_limit(stage: Stage, limit: int) -> None:
+    with stage.database.writing() as tx:
+        tx.execute(update(workspace).values(answer_limit=limit))
 
 
 def outcomes(stage: Stage) -> list[tuple[str, str | None]]:
@@ -60,17 +66,18 @@ def test_two_machines_are_stopped_and_people_see_it(stage: Stage) -> None:
 
 @ON_ONE
 def test_answers_stay_stopped_until_somebody_lets_them_go_on(stage: Stage) -> None:
+    set_limit(stage, LOW)
     add_catch_all(stage)
     amina = stage.add_contact(AMINA)
-    write(stage, LIMIT + 1)
+    write(stage, LOW + 1)
     stage.clock.advance(minutes=90)
     write(stage, 1)
     assert outcomes(stage)[-1] == ("failed", "circle")
 
     with stage.database.writing() as tx:
         answer_again(tx, stage.workspace.id, [amina])
-    write(stage, LIMIT)
-    assert (outcomes(stage)[-LIMIT:], is_marked(stage, amina)) == ([("sent", None)] * LIMIT, False)
+    write(stage, LOW)
+    assert (outcomes(stage)[-LOW:], is_marked(stage, amina)) == ([("sent", None)] * LOW, False)
     stage.clock.advance(minutes=61)
     with stage.database.writing() as tx:
         check_alarms(tx)
@@ -79,44 +86,47 @@ def test_answers_stay_stopped_until_somebody_lets_them_go_on(stage: Stage) -> No
 
 @ON_ONE
 def test_going_on_at_once_begins_the_count_anew(stage: Stage) -> None:
+    set_limit(stage, LOW)
     add_catch_all(stage)
     amina = stage.add_contact(AMINA)
-    write(stage, LIMIT + 1)
+    write(stage, LOW + 1)
     with stage.database.writing() as tx:
         answer_again(tx, stage.workspace.id, [amina])
-    write(stage, LIMIT + 1)
+    write(stage, LOW + 1)
 
     assert outcomes(stage)[-2:] == [("sent", None), ("failed", "circle")]
 
 
 @ON_ONE
 def test_a_person_who_answers_a_long_survey_quickly_gets_all_of_it(stage: Stage) -> None:
+    set_limit(stage, LOW)
     nodes = []
-    for number in range(30):
+    for number in range(10):
         nodes += [
             node(f"say {number}", [say(f"Question {number}?")], to=f"ask {number}"),
-            ask(f"ask {number}", {}, f"say {number + 1}" if number < 29 else None),
+            ask(f"ask {number}", {}, f"say {number + 1}" if number < 9 else None),
         ]
     uuid = store_flow(stage.database, stage.workspace, definition("Survey", nodes))
     add_trigger(stage.database, stage.workspace, CATCH_ALL, uuid)
     stage.add_contact(AMINA)
 
-    write(stage, 30, "1")
+    write(stage, 10, "1")
 
-    assert outcomes(stage) == [("sent", None)] * 30
+    assert outcomes(stage) == [("sent", None)] * 10
 
 
 @ON_ONE
 def test_a_flow_that_says_the_same_again_and_again_is_stopped(stage: Stage) -> None:
+    set_limit(stage, LOW)
     nodes = [node("say", [say("Answer yes or no.")], to="ask"), ask("ask", {"yes": None, "no": None}, "say")]
     uuid = store_flow(stage.database, stage.workspace, definition("Asked", nodes))
     amina = stage.add_contact(AMINA)
     stage.start(uuid, amina)
     stage.work()
 
-    write(stage, LIMIT + 5, "Out of office.")
+    write(stage, LOW + 5, "Out of office.")
 
-    assert outcomes(stage).count(("sent", None)) == LIMIT + 2  # the first one of each way to come about is none again
+    assert outcomes(stage).count(("sent", None)) == LOW + 2  # the first one of each way to come about is none again
     assert is_marked(stage, amina)
 
 
@@ -126,18 +136,18 @@ def test_what_never_ends_is_stopped_even_if_each_text_is_another(stage: Stage) -
     amina = stage.add_contact(AMINA)
     stage.start(uuid, amina)
     stage.work()
-    with stage.database.writing() as tx:
-        tx.execute(update(workspace).values(answer_limit=4))
-    for number in range(4 * 4 + 2):
+    set_limit(stage, LOW)
+    for number in range(LOW * 4 + 2):
         write(stage, 1, f"Number {number}", seconds=1)
 
     assert outcomes(stage)[-1] == ("failed", "circle")
 
 
 def test_replies_of_webhooks_and_flows_of_missed_calls_count(stage: Stage) -> None:
+    set_limit(stage, LOW)
     add_catch_all(stage, kind=MISSED_CALL)
     amina = stage.add_contact(AMINA)
-    for _ in range(LIMIT - 1):
+    for _ in range(LOW - 1):
         stage.clock.advance(seconds=2)
         stage.call(amina, "call-in-missed")
         stage.work()
@@ -146,20 +156,21 @@ def test_replies_of_webhooks_and_flows_of_missed_calls_count(stage: Stage) -> No
             channel = {"event_contact_id": amina, "channel_id": stage.channel_id}
             send_event_reply(tx, stage.workspace.id, "Thanks.", urns=(), contact_uuids=(), **channel)
 
-    assert [reason for _, reason in outcomes(stage)] == [None] * (LIMIT + 1) + ["circle"]
+    assert [reason for _, reason in outcomes(stage)] == [None] * (LOW + 1) + ["circle"]
 
 
 @ON_ONE
 def test_what_people_do_does_not_count_and_begins_the_count_anew(stage: Stage) -> None:
+    set_limit(stage, LOW)
     uuid = add_catch_all(stage)
     amina = stage.add_contact(AMINA)
-    for _ in range(LIMIT + 1):
+    for _ in range(LOW + 1):
         stage.start(uuid, amina)
         stage.work()
-    write(stage, LIMIT)
+    write(stage, LOW)
     with stage.database.writing() as tx:
         create_outgoing(tx, stage.workspace.id, [Draft(amina, "A person writes.")])
-    write(stage, LIMIT)
+    write(stage, LOW)
 
     assert set(outcomes(stage)) == {("sent", None)}
 
@@ -168,8 +179,7 @@ def test_what_people_do_does_not_count_and_begins_the_count_anew(stage: Stage) -
 def test_the_limit_is_a_setting_of_the_workspace(stage: Stage, limit: int, written: int, answered: int) -> None:
     add_catch_all(stage)
     stage.add_contact(AMINA)
-    with stage.database.writing() as tx:
-        tx.execute(update(workspace).values(answer_limit=limit))
+    set_limit(stage, limit)
     write(stage, written)
 
     assert outcomes(stage).count(("sent", None)) == answered
