@@ -5,13 +5,12 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, func, inspect, make_url, select, text
+from sqlalchemy import create_engine, func, inspect, select, text
 
 from persistence.backups.copying import copy_database
 from persistence.backups.writing import restore_backup, write_backup
 from persistence.database import Database
 from persistence.media.store import open_store
-from persistence.migrations import upgrade
 from persistence.secrets.encryption import KeyRing
 from persistence.tables.complete import metadata
 from persistence.workspaces.writes import create_workspace
@@ -19,26 +18,13 @@ from relayboard.base.settings import Settings, load_settings
 from testbed.servers import postgres_database
 from testbed.tokens import SECRET_KEY
 from tests.channel_rows import add_contact
-from tests.partitions import partitioning
-
-
-@pytest.fixture(scope="module")
-def divided(postgres_url: str) -> Iterator[str]:
-    """A migrated, unused database with two partitions for each table of workspaces; its name is a template."""
-    with postgres_database(postgres_url) as url:
-        engine = create_engine(url)
-        with partitioning(url, 2):
-            upgrade(engine)
-        engine.dispose()
-        yield url
 
 
 @pytest.fixture
-def databases(divided: str, postgres_url: str) -> Iterator[list[str]]:
+def databases(divided_template: str, postgres_url: str) -> Iterator[list[str]]:
     """Two of them."""
     with ExitStack() as closing_all:
-        template = str(make_url(divided).database)
-        yield [closing_all.enter_context(postgres_database(postgres_url, template)) for _ in range(2)]
+        yield [closing_all.enter_context(postgres_database(postgres_url, divided_template)) for _ in range(2)]
 
 
 def settings_of(url: str, folder: Path) -> Settings:

@@ -10,8 +10,8 @@ import gzip
 import io
 import json
 import zipfile
-from collections.abc import Iterator
-from contextlib import closing, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,6 @@ from persistence.data_requests.person import Person
 from persistence.data_requests.requests import COPY, ERASE
 from persistence.database import Database
 from persistence.media.store import FolderStore
-from persistence.migrations import upgrade
 from persistence.sql.columns import new_uuid, time_text
 from persistence.tables.channels import message_piece
 from persistence.tables.data_jobs import export, moved_record, workspace_move
@@ -48,7 +47,6 @@ from persistence.tables.service import archive
 from persistence.workspaces.records import Workspace
 from testbed.gateways import add_gateway
 from tests.factories import id_of, make_contact
-from tests.partitions import partitioning
 from tests.persistence.data_requests.clinic import HEARD, MARKS, NAME, NOTED, NUMBER, Clinic
 
 
@@ -385,23 +383,27 @@ class TestArchives:
 NOWHERE = "postgresql://user@127.0.0.1:1/none"
 
 
-@pytest.mark.parametrize("empty_database", ["postgresql"], indirect=True)
-@pytest.mark.parametrize("parts", [0, 2])
-def test_a_table_is_as_large_as_all_its_partitions(
-    empty_database: Database, monkeypatch: pytest.MonkeyPatch, parts: int
-) -> None:
-    with partitioning(empty_database.url, parts) if parts else nullcontext():
-        upgrade(empty_database.engine)
-    with empty_database.engine.connect() as connection:
+def is_whole(database: Database, parts: Sequence[str]) -> int:
+    """The size of the messages, which is that of these tables together."""
+    with database.engine.connect() as connection:
         size = connection.execute(SIZE, {"name": "message"}).scalar_one()
-        names = [f"message_part{number}" for number in range(parts)] or ["message"]
-        each = [connection.exec_driver_sql(f"SELECT pg_total_relation_size('{name}')").scalar_one() for name in names]
+        each = [connection.exec_driver_sql(f"SELECT pg_total_relation_size('{name}')").scalar_one() for name in parts]
     assert size == sum(each) > 0
+    return int(size)
 
-    assert rewrite_files(empty_database)
-    monkeypatch.setattr(erasing, "MOST_TABLE_BYTES", int(size) - 1)
-    assert not rewrite_files(empty_database)
-    assert rewrite_files(empty_database, is_forced=True)
+
+def test_a_table_is_as_large_as_all_its_partitions(divided_database: Database) -> None:
+    is_whole(divided_database, ["message_part0", "message_part1"])
+
+
+@pytest.mark.parametrize("migrated_database", ["postgresql"], indirect=True)
+def test_a_table_that_is_too_large_is_left_to_a_command(
+    migrated_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erasing, "MOST_TABLE_BYTES", is_whole(migrated_database, ["message"]) - 1)
+
+    assert not rewrite_files(migrated_database)
+    assert rewrite_files(migrated_database, is_forced=True)
 
 
 @pytest.mark.parametrize("migrated_database", ["postgresql"], indirect=True)

@@ -123,17 +123,25 @@ def settle(database: Database) -> None:
         database.write(partial(show_counts, workspace_id=workspace_id))
 
 
-def check_change(api: Api, lists: Sequence[Listed], change: Callable[[], object]) -> None:
-    """Whatever a change does to what records show of themselves moves their `modified_on`; and it does something."""
+def check_changes(api: Api, lists: Sequence[Listed], changes: Mapping[str, Callable[[], object]]) -> None:
+    """Whatever each change does to what records show of themselves moves their `modified_on`; and it does something."""
     settle(api.database)
     before = [listed.read(api) for listed in lists]
-    change()
-    settle(api.database)
-    for listed, old in zip(lists, before, strict=True):
-        new = listed.read(api)
-        changed = [key for key in new if key in old and listed.own(new[key]) != listed.own(old[key])]
-        assert changed or new.keys() != old.keys(), f"nothing changed in {listed.path}"
-        assert [(old[key], new[key]) for key in changed if new[key]["modified_on"] <= old[key]["modified_on"]] == []
+    for name, change in changes.items():
+        change()
+        settle(api.database)
+        after = [listed.read(api) for listed in lists]
+        for listed, old, new in zip(lists, before, after, strict=True):
+            changed = [key for key in new if key in old and listed.own(new[key]) != listed.own(old[key])]
+            assert changed or new.keys() != old.keys(), f"{name} changed nothing in {listed.path}"
+            stale = [(old[key], new[key]) for key in changed if new[key]["modified_on"] <= old[key]["modified_on"]]
+            assert stale == [], name
+        before = after
+
+
+def by_name(operations: Sequence[Callable[[Any, int], None]], subject: object) -> dict[str, Callable[[], None]]:
+    """The first turn of each of these operations on something."""
+    return {each.__name__: partial(each, subject, 1) for each in operations}
 
 
 def check_mirrors(api: Api, lists: Sequence[Listed], operations: Sequence[Operation], turns: int = TURNS) -> None:

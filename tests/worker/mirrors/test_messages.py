@@ -15,7 +15,7 @@ from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.factories import make_contact, make_messages
 from tests.phones import claimed_phone
-from tests.worker.mirrors.client import Listed, check_change, check_mirrors
+from tests.worker.mirrors.client import Listed, by_name, check_changes, check_mirrors
 
 MESSAGES = "/api/v2/messages.json"
 LABELS = "/api/v2/labels.json"
@@ -100,26 +100,24 @@ def inbox(api: Api, database: Database, workspace: Workspace) -> Inbox:
     return Inbox(api, database, workspace)
 
 
-@pytest.mark.parametrize("operation", OPERATIONS)
-def test_each_change_moves_modified_on(api: Api, inbox: Inbox, operation: Callable[[Inbox, int], None]) -> None:
-    check_change(api, LISTS, lambda: operation(inbox, 1))
+def test_each_change_moves_modified_on(api: Api, inbox: Inbox) -> None:
+    check_changes(api, LISTS, by_name(OPERATIONS, inbox))
 
 
-def _release_phone(inbox: Inbox, tx: Transaction) -> None:
-    release_channels(tx, inbox.workspace.id, channel.c.address.is_not(None))
+def test_what_ends_messages_moves_their_modified_on(api: Api, inbox: Inbox) -> None:
+    def make_old(tx: Transaction) -> None:
+        tx.execute(update(message).where(message.c.status == QUEUED).values(created_on=utc_now() - 2 * UNSENT_FOR))
 
+    def give_up_old(tx: Transaction) -> None:
+        fail_old_messages(tx, 100)
 
-def _give_up_old(inbox: Inbox, tx: Transaction) -> None:
-    fail_old_messages(tx, 100)
+    def release_phone(tx: Transaction) -> None:
+        release_channels(tx, inbox.workspace.id, channel.c.address.is_not(None))
 
-
-@pytest.mark.parametrize("change", [_release_phone, _give_up_old])
-def test_what_ends_messages_moves_their_modified_on(
-    api: Api, inbox: Inbox, change: Callable[[Inbox, Transaction], None]
-) -> None:
-    old = update(message).where(message.c.status == QUEUED).values(created_on=utc_now() - 2 * UNSENT_FOR)
-    inbox.database.write(lambda tx: tx.execute(old))
-    check_change(api, LISTS, lambda: inbox.database.write(partial(change, inbox)))
+    for change in (give_up_old, release_phone):
+        inbox.write()
+        inbox.database.write(make_old)
+        check_changes(api, LISTS, {change.__name__: partial(inbox.database.write, change)})
 
 
 def test_no_change_is_taken_back(api: Api, inbox: Inbox) -> None:

@@ -17,7 +17,7 @@ from persistence.workspaces.records import Workspace
 from testbed.flow_rows import ask, definition, say, uuid_of
 from tests.api import Api
 from tests.worker.flows.conftest import Stage
-from tests.worker.mirrors.client import Listed, check_change, check_mirrors
+from tests.worker.mirrors.client import Listed, by_name, check_changes, check_mirrors
 from worker.flows.starts import begin_starts
 from worker.runtime import Runtime
 
@@ -186,20 +186,11 @@ def survey(api: Api, stage: Stage, runtime: Runtime) -> Survey:
     return Survey(api, stage, runtime)
 
 
-@pytest.mark.parametrize("operation", RUN_CHANGES)
-def test_each_change_of_runs_moves_modified_on(
-    api: Api, survey: Survey, operation: Callable[[Survey, int], None]
-) -> None:
-    check_change(api, RUNS, lambda: operation(survey, 1))
-
-
-@pytest.mark.parametrize("operation", START_CHANGES)
-def test_each_change_of_starts_moves_modified_on(
-    api: Api, survey: Survey, operation: Callable[[Survey, int], None]
-) -> None:
+def test_each_change_moves_modified_on(api: Api, survey: Survey) -> None:
+    check_changes(api, RUNS, by_name(RUN_CHANGES, survey))
     for name in ("Survey", "Put away", "Given up"):
         survey.start(name, 4)
-    check_change(api, FLOW_STARTS, lambda: operation(survey, 1))
+    check_changes(api, FLOW_STARTS, by_name(START_CHANGES, survey))
 
 
 def test_mirrors_miss_nothing(api: Api, survey: Survey) -> None:
