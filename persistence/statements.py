@@ -18,7 +18,6 @@ from sqlalchemy import (
     JSON,
     BindParameter,
     Boolean,
-    Column,
     ColumnElement,
     Connection,
     Date,
@@ -330,7 +329,7 @@ def shape_of(condition: ColumnElement[bool], dialect: Dialect) -> tuple[Shape, S
 def insert_rows(
     table: Table,
     names: Sequence[str],
-    returning: Sequence[Column[Any]] = (),
+    returning: Sequence[ColumnElement[Any]] = (),
     *,
     unless_taken: Sequence[str] | None = None,
     changing: Sequence[str] = (),
