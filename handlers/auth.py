@@ -8,22 +8,13 @@ from typing import Any
 from connexion.exceptions import OAuthProblem
 from connexion.lifecycle import ConnexionRequest
 from connexion.security import NO_VALUE
-from starlette.types import Scope
 
 from handlers.asgi.request_body import check_origin, cookie_in
-from handlers.contract.operations import OperationRules, check_permission, load_contract
+from handlers.contract.operations import check_permission, rules_of
 from handlers.errors import TooManyRequests
 from handlers.request import RequestContext, context_of
 from persistence.errors import NotAllowed, Refused
 from persistence.tokens import Credentials
-
-ROUTING = "connexion_routing"
-
-
-def rules_of(scope: Scope) -> OperationRules:
-    """The rules of the operation a request was routed to."""
-    operation_id: str = scope["extensions"][ROUTING]["operation_id"]
-    return load_contract(operation_id.split(".")[1])[operation_id]
 
 
 def token_in(header: str) -> str | None:

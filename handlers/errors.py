@@ -12,9 +12,9 @@ from connexion.lifecycle import ConnexionRequest, ConnexionResponse
 from starlette.exceptions import HTTPException
 
 from handlers.asgi.plain_responses import RETRY_AFTER_SECONDS, UNAVAILABLE, ClientGone, Refusal, with_code
-from handlers.contract.operations import load_contract
+from handlers.contract.operations import load_contract, matches
 from handlers.request import context_of
-from openapi.bundle import GENERATIONS, matches
+from openapi.bundle import GENERATIONS
 from persistence.accounts.signing_in import CodeMissing, TooManyAttempts
 from persistence.errors import (
     ChangedSince,

@@ -177,14 +177,6 @@ def parameters(document: Document) -> Iterator[Document]:
         yield from (part for part in operation.get("parameters", ()) if "$ref" not in part)
 
 
-def matches(template: str, path: str) -> bool:
-    """Whether a path matches a template such as `/relayers/relayer/sync/{relayer_id}/`."""
-    wanted, given = template.split("/"), path.split("/")
-    return len(wanted) == len(given) and all(
-        part == other or part.startswith("{") for part, other in zip(wanted, given, strict=True)
-    )
-
-
 def main(arguments: list[str]) -> int:
     """Bundle and validate generations: `python -m openapi.bundle [v1] [v2] [relay] [chat]`."""
     from openapi_spec_validator import validate  # noqa: PLC0415  # heavy, and no service needs it

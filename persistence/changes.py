@@ -239,11 +239,10 @@ def _change(
 ) -> Sequence[Any]:
     """The audit log hears of what it tells, which no kept statement does."""
     values = {**values, **_time(tx, table, workspace_id, values)}
-    rule = policy_of(table).audited
     if not isinstance(which, ColumnElement):
         if not which:
             return ()
-        if tx.witness is None or rule is None or values.keys().isdisjoint(rule.columns):
+        if tx.witness is None or not _is_told(table, values):
             given = {f"new_{name}": value for name, value in values.items() if not isinstance(value, ClauseElement)}
             news = tuple((name, value if isinstance(value, ClauseElement) else None) for name, value in values.items())
             kept = _updating(table, news, only, returning)
@@ -253,6 +252,11 @@ def _change(
     mine = (table.c.workspace_id == workspace_id, _condition(table, which), *([] if only is None else [only]))
     changing = update(table).where(*mine)
     return tx.execute(changing.values(**values).returning(*returning)).all()
+
+
+def _is_told(table: Table, values: Mapping[str, Any]) -> bool:
+    rule = policy_of(table).audited
+    return rule is not None and not values.keys().isdisjoint(rule.columns)
 
 
 def _condition(table: Table, which: Which) -> ColumnElement[bool]:

@@ -19,7 +19,7 @@ from flows.definition.migrating import NEWEST, OLDEST, Version, migrate, newer_v
 from flows.definition.model import Action, Case, Category, Exit, Flow, Node, Pause, Router, Timeout, Wait
 from flows.definition.raw_parts import OBJECT, NewUuid, is_larger, is_uuid
 from flows.definition.references import Resolve, relink
-from flows.expressions.functions import find_function
+from flows.expressions.functions.registry import find_function
 from flows.words import told
 
 MOST_NODES, MOST_ACTIONS, MOST_EXITS, MOST_CATEGORIES, MOST_CASES, MOST_ARGUMENTS = 1000, 100, 100, 100, 100, 10

@@ -12,14 +12,13 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, Self
 from urllib.parse import urlencode
 
-from flows.choosing import PHONES, choose_channel
 from flows.engine.assets import Assets, Channel
 from flows.engine.errors import ContactError
 from flows.engine.input_schemas import CONTACT, Required, find_mismatch
 from flows.environment import Environment, is_timezone, parse_moment
 from flows.numbers import LARGEST_INTEGER, NumberError, is_in_range, parse_decimal
 from flows.phones import country_of
-from flows.urns import Urn, UrnError, parse
+from flows.urns import PHONES, Urn, UrnError, choose_channel, parse
 
 STATUSES = ("active", "blocked", "stopped", "archived")
 _CHANNEL_QUERY = "channel"

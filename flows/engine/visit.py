@@ -25,8 +25,7 @@ from flows.environment import write_moment
 from flows.expressions.conversions import ESCAPED_NUL, render, render_json, to_text
 from flows.expressions.evaluation import Budget, Evaluation, ExpressionError, ExpressionTooComplexError
 from flows.expressions.evaluator import TEXT_LIMIT, Template, TextResult, ValueResult, cut_text, evaluate_value
-from flows.expressions.functions import find_function
-from flows.expressions.functions.registry import Outcome
+from flows.expressions.functions.registry import Outcome, find_function
 from flows.expressions.values import Property, Value, XError, XObject, to_value
 from flows.numbers import LARGEST_INTEGER, render_decimal
 from flows.phones import parse_phone

@@ -26,7 +26,7 @@ from flows.expressions.evaluation import (
     Resources,
     cost_of,
 )
-from flows.expressions.functions import find_function
+from flows.expressions.functions.registry import find_function
 from flows.expressions.operators import binary_operator, negate
 from flows.expressions.parser import CACHED_EXPRESSIONS, CACHED_LENGTH, ExpressionSyntaxError, parse_expression
 from flows.expressions.scanner import TemplateToken, TokenKind, scan_template

@@ -17,8 +17,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from handlers.asgi.backlog_metrics import BacklogCollector
 from handlers.asgi.plain_responses import PlainResponse, header, json_response, wrong_method
+from handlers.contract.operations import matches
 from handlers.threads import Lane
-from openapi.bundle import GENERATIONS, bundle, matches
+from openapi.bundle import GENERATIONS, bundle
 from persistence.database import Database
 from persistence.errors import DatabaseError, fault_of
 from persistence.migrations import MigrationError, check_schema

@@ -9,8 +9,8 @@ from urllib.parse import parse_qsl
 import orjson
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from handlers.contract.operations import FIELDS, JSON_TYPE, OperationRules, load_contract
-from openapi.bundle import GENERATIONS, matches
+from handlers.contract.operations import FIELDS, JSON_TYPE, OperationRules, load_contract, matches
+from openapi.bundle import GENERATIONS
 
 
 class ContractBroken(AssertionError):

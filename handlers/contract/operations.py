@@ -14,10 +14,14 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
+from starlette.types import Scope
+
 from handlers.contract.schemas import Parameter, Schema, draft4, resolve
 from openapi.bundle import GENERATIONS, bundle, operations
 from persistence.errors import NotAllowed
 from persistence.tokens import Credentials, check_area, covers
+
+ROUTING = "connexion_routing"
 
 JSON_TYPE = "application/json"
 EVENT_STREAM = "text/event-stream"
@@ -246,3 +250,17 @@ def _areas_of(rules: OperationRules) -> list[str]:
 @cache
 def _by_operation_id() -> dict[str, OperationRules]:
     return {name.rpartition(".")[2]: rules for name, rules in load_contract("v2").items()}
+
+
+def rules_of(scope: Scope) -> OperationRules:
+    """The rules of the operation a request was routed to."""
+    operation_id: str = scope["extensions"][ROUTING]["operation_id"]
+    return load_contract(operation_id.split(".")[1])[operation_id]
+
+
+def matches(template: str, path: str) -> bool:
+    """Whether a path matches a template such as `/relayers/relayer/sync/{relayer_id}/`."""
+    wanted, given = template.split("/"), path.split("/")
+    return len(wanted) == len(given) and all(
+        part == other or part.startswith("{") for part, other in zip(wanted, given, strict=True)
+    )

@@ -38,8 +38,7 @@ from handlers.asgi.request_body import (
     replay,
 )
 from handlers.asgi.uploads import in_threads, receive_upload
-from handlers.auth import rules_of
-from handlers.contract.operations import FIELDS, handler_name
+from handlers.contract.operations import FIELDS, handler_name, rules_of
 from handlers.contract.schemas import check_known, check_lookups, check_members, read_query
 from handlers.request import context_of
 from openapi.bundle import operations

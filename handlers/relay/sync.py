@@ -1,27 +1,22 @@
-"""`POST /relayers/relayer/sync/<id>/`."""
+"""`POST /relayers/relayer/sync/<id>/`, and what all requests of phones have: the list of commands in a body and the
+responses of the protocol.
+"""
 
 import base64
 import hmac
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from handlers.answers import Answer, HeldAnswer
-from handlers.relay.register import (
-    WRONG_CLOCK,
-    WRONG_REQUEST,
-    WRONG_SIGNATURE,
-    MalformedBody,
-    answer_commands,
-    answer_error,
-    read_commands,
-    read_device_uuid,
-    registration_command,
-)
+import orjson
+
+from handlers.answers import Answer, HeldAnswer, as_json
+from handlers.asgi.request_body import StrictJsonError, check_nesting
 from handlers.request import RelayRequest
 from persistence.database import Transaction
 from persistence.relayers import sync as phone_sync
-from persistence.relayers.commands import Upload, read_integer, read_upload
+from persistence.relayers.commands import Upload, clean_text, read_integer, read_upload
 from persistence.relayers.relayers import (
     Phone,
     Registration,
@@ -31,6 +26,11 @@ from persistence.relayers.relayers import (
     lock_phones_of,
     note_waiting_seen,
 )
+
+UUID_LENGTH = 64
+WRONG_SIGNATURE, WRONG_CLOCK, WRONG_REQUEST = 1, 3, 4
+MOST_COMMANDS = 500
+NESTING_LIMIT = 32
 
 CLOCK_TOLERANCE_SECONDS = 900
 LARGEST_ID = 2**31 - 1
@@ -159,3 +159,53 @@ def sign(secret: str, ts: str, body: bytes) -> str:
 def is_signed(secret: str, ts: str, body: bytes, signature: str) -> bool:
     """Whether a signature was made with this secret, compared in constant time."""
     return hmac.compare_digest(sign(secret, ts, body).encode(), signature.encode("utf-8", "replace"))
+
+
+def registration_command(registration: Registration) -> dict[str, Any]:
+    return {
+        "cmd": "reg",
+        "relayer_id": registration.channel_id,
+        "relayer_secret": registration.secret,
+        "relayer_claim_code": registration.claim_code,
+    }
+
+
+def read_device_uuid(fcm: dict[str, Any]) -> str | None:
+    """The device UUID that a phone sends, in the form in which it is stored."""
+    return _text(fcm.get("uuid"), UUID_LENGTH)
+
+
+class MalformedBody(Exception):
+    """A body that is not a JSON object with a list of commands."""
+
+
+def read_commands(raw_body: bytes) -> list[Any]:
+    """The first 500 commands of a body; the phone sends the rest again. Raises MalformedBody. Bodies are read
+    leniently, unlike those of the API: a phone repeats a refused request until it is accepted, so one SMS with an
+    invalid character would block all its reports forever. Values are cleaned where they are used.
+    """
+    try:
+        check_nesting(raw_body, NESTING_LIMIT)
+        document = json.loads(raw_body.decode("utf-8-sig", "replace"), strict=False)
+    except (StrictJsonError, ValueError, RecursionError) as error:
+        raise MalformedBody("The body must be a JSON object with a list of commands.") from error
+    if isinstance(document, dict) and document.get("cmds") is None:
+        return []
+    commands = document.get("cmds") if isinstance(document, dict) else None
+    if not isinstance(commands, list):
+        raise MalformedBody("The body must be a JSON object with a list of commands.")
+    return commands[:MOST_COMMANDS]
+
+
+def answer_commands(commands: list[dict[str, Any]]) -> Answer:
+    return Answer(200, orjson.dumps({"cmds": commands}))
+
+
+def answer_error(status: int, error_id: int, text: str, headers: Mapping[str, str] | None = None) -> Answer:
+    """An error in the form that the published app reads."""
+    answer = as_json(status, {"error_id": error_id, "error": text, "cmds": []})
+    return replace(answer, headers=headers)
+
+
+def _text(value: object, length: int) -> str | None:
+    return clean_text(value).strip()[:length] if isinstance(value, str) else None

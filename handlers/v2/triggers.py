@@ -9,8 +9,8 @@ from persistence.contacts.owners import find_contact, find_owners, read_lookup
 from persistence.errors import RecordMissing
 from persistence.tokens import check_area
 from persistence.triggers.forms import write_trigger as store_trigger
-from persistence.triggers.matching import try_message
-from persistence.triggers.records import TRIGGERS, Trigger
+from persistence.triggers.matching import Trigger, try_message
+from persistence.triggers.records import TRIGGERS
 from persistence.triggers.records import delete_trigger as remove_trigger
 
 list_triggers = ListAnswer(TRIGGERS)

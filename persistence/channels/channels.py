@@ -8,7 +8,6 @@ nothing of the new owner: lists join channels by `join_channels`, which finds no
 import base64
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -30,7 +29,7 @@ from sqlalchemy import (
 
 from channels.types import GATEWAYS, RELAYERS, TYPES
 from persistence.changes import note_changed
-from persistence.channels.event_form import CHANNEL_EVENTS, EventChannel
+from persistence.channels.event_form import CHANNEL_EVENTS
 from persistence.channels.terms import COLUMNS, show_terms
 from persistence.database import Transaction
 from persistence.deliveries.outbox import follow_channel
@@ -116,21 +115,6 @@ SEEN_ADDRESS: ColumnElement[Any] = func.coalesce(channel.c.address, former_chann
 SEEN_REF = {"uuid": SEEN_UUID, "name": SEEN_NAME}
 """A channel as the workspace knows or knew it, in a source made by `join_channels`; a workspace has either the
 channel or its former state."""
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A channel of a workspace through which something came in. Numbers without a country code are in its country."""
-
-    id: int
-    uuid: str
-    workspace_id: int
-    address: str | None
-    country: str | None
-
-    @property
-    def in_events(self) -> EventChannel:
-        return EventChannel(self.id, self.uuid, self.address)
 
 
 def list_channel_facts(tx: Transaction, workspace_id: int, uuid: str | None = None) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, case, delete, func, select
 
 from channels.calls import Received
 from channels.sms import Piece, join
-from persistence.channels.channels import Source
+from persistence.channels.event_form import Source
 from persistence.channels.gateway_reports import Gateway
 from persistence.channels.health import CONNECTION_ENDED, CONNECTION_UNUSED
 from persistence.database import Transaction, delete_old

@@ -1,6 +1,7 @@
-"""The bodies of channel events: URL-encoded pairs or JSON, fixed when the event is created. The tables and samples of
-the interface specification name some parameters differently (`sms` and `id`, `relayer` and `channel`, `relayer_phone`
-and `channel_phone`, `power_level` and `battery`, `pending_message_count` and `unsent`): both are sent.
+"""The channels through which something comes in, and the bodies of their events: URL-encoded pairs or JSON, fixed when
+the event is created. The tables and samples of the interface specification name some parameters differently (`sms` and
+`id`, `relayer` and `channel`, `relayer_phone` and `channel_phone`, `power_level` and `battery`, `pending_message_count`
+and `unsent`): both are sent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -175,3 +176,18 @@ def channel_fields(event: str, channel: EventChannel) -> dict[str, Value]:
 
 def _contact_fields(contact: EventContact) -> dict[str, Value]:
     return {"contact": contact.uuid, "contact_name": contact.name, "urn": contact.urn}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A channel of a workspace through which something came in. Numbers without a country code are in its country."""
+
+    id: int
+    uuid: str
+    workspace_id: int
+    address: str | None
+    country: str | None
+
+    @property
+    def in_events(self) -> EventChannel:
+        return EventChannel(self.id, self.uuid, self.address)

@@ -12,7 +12,7 @@ from sqlalchemy import and_, case, select
 
 from channels.calls import State, Status
 from flows.words import told
-from persistence.channels.channels import Source
+from persistence.channels.event_form import Source
 from persistence.database import Transaction, delete_old
 from persistence.relayers.commands import LARGEST_ID, DeliveryReport, clean_text
 from persistence.relayers.reports import record_delivery_reports

@@ -15,7 +15,7 @@ from channels import calls
 from flows.typed import plain
 from flows.urns import PATH_LENGTH_MAX, URN_LENGTH_MAX, Urn, UrnError, from_parts
 from persistence.changes import change_contacts
-from persistence.channels.channels import Source
+from persistence.channels.event_form import Source
 from persistence.channels.gateway_parts import Told, note_status
 from persistence.channels.settings import OVERLAP, is_one_of
 from persistence.channels.threads import note_thread

@@ -19,11 +19,11 @@ from persistence.channels.channels import IS_RELAYER, LOST_AFTER, REFUSED, SEEN_
 from persistence.channels.event_form import ALARM, EventChannel, PhoneState, alarm_fields
 from persistence.database import Database, Transaction, delete_old
 from persistence.deliveries.outbox import record_channel_event
-from persistence.deliveries.records import HIDDEN
 from persistence.errors import RecordMissing
 from persistence.lists import ListSpec, belongs_to, equals
 from persistence.pages import Order
 from persistence.records import Record, Shown, optional
+from persistence.secrets.encryption import HIDDEN
 from persistence.sql.columns import columns_for, split, time_text
 from persistence.stamps import CAME, WENT
 from persistence.statements import update

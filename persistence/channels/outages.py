@@ -1,4 +1,4 @@
-"""Which channels have failed for long: others are used instead of them (`flows.choosing`) until they work again.
+"""Which channels have failed for long: others are used instead of them (`flows.urns`) until they work again.
 
 A phone is down after an hour of silence, and up with its next sync. A gateway is down if it has accepted nothing for an
 hour and refused ten requests since; after half an hour in which others were used it is tried again, and one accepted

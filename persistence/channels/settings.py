@@ -31,12 +31,11 @@ from persistence.channels.channels import (
 from persistence.channels.checks import CONNECTION, connect_channel, join_connection
 from persistence.channels.terms import COLUMNS, read_terms, set_terms, show_terms
 from persistence.database import Transaction
-from persistence.deliveries.records import HIDDEN
 from persistence.errors import InvalidInput, LimitReached, RecordMissing, Refused
 from persistence.lists import equals
 from persistence.pages import Order, Selection, read_all
 from persistence.records import Parsed, Record, Shown, write_record
-from persistence.secrets.encryption import open_or_none, sealed_text
+from persistence.secrets.encryption import HIDDEN, open_or_none, sealed_text
 from persistence.sql.columns import is_uuid, time_text
 from persistence.sql.names import OBJECTS_PER_WORKSPACE, check_name
 from persistence.statements import update

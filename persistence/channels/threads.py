@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import select, tuple_
 
-from persistence.channels.channels import Source
+from persistence.channels.event_form import Source
 from persistence.database import Transaction
 from persistence.tables.channels import message_thread
 

@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape
 from channels.calls import Callback, Request
 from channels.declaration import read_headers
 from channels.types import TYPES
-from persistence.deliveries.records import HIDDEN, hide_in_text, is_secret_name
+from persistence.secrets.encryption import HIDDEN, hide_in_text, is_secret_name
 
 PER_SECOND, BURST = 10.0, 100.0
 """How many calls of one outcome are kept of a gateway; of more there is a sample."""

@@ -20,8 +20,7 @@ from channels.chats import VISITOR_LENGTH
 from channels.types import TYPES
 from flows.urns import Urn, UrnError, from_parts
 from persistence.changes import change_contacts, change_messages
-from persistence.channels.channels import Source
-from persistence.channels.event_form import BEGUN
+from persistence.channels.event_form import BEGUN, Source
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing

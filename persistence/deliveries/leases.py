@@ -32,10 +32,10 @@ from sqlalchemy.types import TypeEngine
 
 from persistence.database import Transaction
 from persistence.deliveries.outbox import count_moved
-from persistence.deliveries.records import hide_in_text, hide_in_url
 from persistence.deliveries.settings import charge_paces, lock_paces, next_look, read_paced
 from persistence.leases import GIVEN_UP, Leases, list_receivers
 from persistence.resthooks import end_subscriptions
+from persistence.secrets.encryption import hide_in_text, hide_in_url
 from persistence.sql.columns import UtcDateTime, new_uuid
 from persistence.statements import insert_rows, param, statement, update
 from persistence.tables.deliveries import DELIVERED, FAILED, PENDING, delivery, delivery_attempt

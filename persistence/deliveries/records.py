@@ -2,7 +2,6 @@
 again, trimming.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -19,6 +18,7 @@ from persistence.errors import RecordMissing, Refused
 from persistence.lists import ListQuery, ListSpec, Rule, belongs_to, equals, find_record, never, within
 from persistence.pages import Order
 from persistence.records import Record, Related, Shown, optional
+from persistence.secrets.encryption import hide_in_url
 from persistence.sql.columns import is_uuid, read_id, time_text
 from persistence.sql.names import must_exist
 from persistence.stamps import EVENT_AREAS
@@ -91,19 +91,6 @@ _is_of_contact = and_(contact.c.id == delivery.c.contact_id, contact.c.workspace
 
 MOST_ATTEMPTS = 100
 
-HIDDEN = "***"
-
-_NAMES = r"[\w.-]*(?:secret|token|passw(?:or)?d|api[_-]?key|apikey|authorization|signature|session|cookie)[\w.-]*+"
-_NAME = re.compile(_NAMES, re.I)
-
-# A name begins where a word does: to look for one from each of its letters would take seconds for a long word.
-_PAIR = re.compile(
-    rf"""(["']?(?<![\w.-]){_NAMES}["']?\s*[:=]\s*)("(?:[^"\\]|\\.)*"?|'[^']*'?|(?:bearer |basic )?[^\s,;&"'<>}}]+)""",
-    re.I,
-)
-_ELEMENT = re.compile(rf"(<(?:[\w-]+:)?{_NAMES}(?:\s[^<>]*)?>)[^<]+", re.I)
-_BEARER = re.compile(r"\b(bearer|basic)\s+[\w.~+/=-]{8,}", re.I)
-_QUERY_VALUE = re.compile(r"=[^&;]*")
 
 _FILTERS: Mapping[str, Rule] = {
     "uuid": equals(delivery.c.uuid),
@@ -230,31 +217,6 @@ def read_delivery(tx: Transaction, workspace: Workspace, uuid: str, areas: Areas
     attempts = [_describe(dict(row), uuid.lower(), content_type) for row in tx.execute(found).mappings()]
     shown: dict[str, Any] = orjson.loads(listed)
     return shown | {"content_type": content_type, "body": body, "attempt_log": attempts[::-1]}
-
-
-def is_secret_name(name: str) -> bool:
-    """Whether a header or a parameter with this name holds a secret."""
-    return _NAME.fullmatch(name) is not None
-
-
-def hide_in_text(text: str) -> str:
-    """A response without what looks like the value of a secret: `"token": "x"`, `password=x`, `<password>x</password>`,
-    `Bearer x`."""
-    if not text:
-        return text
-    return _BEARER.sub(rf"\1 {HIDDEN}", _PAIR.sub(rf"\1{HIDDEN}", _ELEMENT.sub(rf"\1{HIDDEN}", text)))
-
-
-def hide_in_url(url: str) -> str:
-    """A URL without the values of its query parameters, by which receivers often recognize their callers. It may be one
-    that is not valid, because receivers tell some.
-    """
-    before, mark, fragment = url.partition("#")
-    place, _, query = before.partition("?")
-    if not query:
-        return place + mark + fragment
-    hidden = _QUERY_VALUE.sub(f"={HIDDEN}", query) if "=" in query else HIDDEN
-    return f"{place}?{hidden}{mark}{fragment}"
 
 
 def _reopen(tx: Transaction, workspace_id: int, *conditions: ColumnElement[bool]) -> int:

@@ -4,7 +4,7 @@ of workers between sprints; assets are read again when one of them has changed.
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -41,7 +41,7 @@ from persistence.flows.writes import read_revision
 from persistence.groups.groups import create_group
 from persistence.labels import create_label
 from persistence.sql.columns import columns_for
-from persistence.statements import statement
+from persistence.statements import among, statement
 from persistence.tables.accounts import membership, user
 from persistence.tables.channels import channel
 from persistence.tables.contacts import field, group, ticketer, topic
@@ -405,3 +405,19 @@ def _keep(cache: OrderedDict[Any, Any], key: object, value: object, limit: int) 
     cache.move_to_end(key)
     if len(cache) > limit:
         cache.popitem(last=False)
+
+
+def find_archived(tx: Transaction, workspace_id: int, flow_ids: Collection[int]) -> set[int]:
+    """Those of these flows that are archived. All are locked, as by a run that is stored: a transaction that archives
+    one of them waits, or has ended."""
+    if not flow_ids:
+        return set()
+    rows = _lock_flows.rows(tx, workspace_id, sorted(flow_ids))
+    return {flow_id for flow_id, is_archived in rows if is_archived}
+
+
+@statement
+def _lock_flows(workspace_id: int, flow_ids: Sequence[int]) -> Executable:
+    mine = (flow.c.workspace_id == workspace_id) & among(flow.c.id, flow_ids)
+    held = select(flow.c.id, flow.c.is_archived).where(mine).order_by(flow.c.id)
+    return held.with_for_update(read=True, key_share=True)

@@ -2,7 +2,7 @@
 labels and their settings.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from sqlalchemy import Executable, case, delete, exists, insert, null, select
 
@@ -16,7 +16,7 @@ from persistence.sessions.sessions import interrupt_flow
 from persistence.sql.columns import is_uuid, new_uuid
 from persistence.sql.names import check_name, check_room, find_all_called, must_exist, name_key
 from persistence.stamps import stamped
-from persistence.statements import among, statement, update
+from persistence.statements import statement, update
 from persistence.tables.flows import flow, flow_label, flow_run, labeled_flow
 from persistence.triggers.records import archive_triggers_of_flow
 from persistence.usages import CAMPAIGN, list_usages, tell_living
@@ -168,15 +168,6 @@ def remove_flow_label(tx: Transaction, workspace_id: int, flow_id: int, name: st
         tx.execute(delete(flow_label).where(flow_label.c.workspace_id == workspace_id, flow_label.c.id == label_id))
 
 
-def find_archived(tx: Transaction, workspace_id: int, flow_ids: Collection[int]) -> set[int]:
-    """Those of these flows that are archived. All are locked, as by a run that is stored: a transaction that archives
-    one of them waits, or has ended."""
-    if not flow_ids:
-        return set()
-    rows = _lock_flows.rows(tx, workspace_id, sorted(flow_ids))
-    return {flow_id for flow_id, is_archived in rows if is_archived}
-
-
 def list_counting_workspaces(tx: Transaction) -> list[int]:
     """The workspaces with flows whose counts of runs changed."""
     return list(tx.execute(select(flow.c.workspace_id).where(flow.c.counted_on.is_not(None)).distinct()).scalars())
@@ -252,13 +243,6 @@ def archive_flow(database: Database, workspace_id: int, flow_id: int) -> None:
     """
     database.write(lambda tx: _put_away(tx, workspace_id, flow_id))
     database.write(lambda tx: interrupt_flow(tx, workspace_id, flow_id))
-
-
-@statement
-def _lock_flows(workspace_id: int, flow_ids: Sequence[int]) -> Executable:
-    mine = (flow.c.workspace_id == workspace_id) & among(flow.c.id, flow_ids)
-    held = select(flow.c.id, flow.c.is_archived).where(mine).order_by(flow.c.id)
-    return held.with_for_update(read=True, key_share=True)
 
 
 @statement

@@ -19,8 +19,7 @@ from sqlalchemy import (
 )
 
 from channels.types import GATEWAYS
-from flows.choosing import choose_channel, choose_usual
-from flows.urns import Urn, parse
+from flows.urns import Urn, choose_channel, choose_usual, parse
 from persistence.changes import change_each_message, change_messages
 from persistence.channels.gateway_pace import BULK, CONVERSATION, drop_sends_of, drop_untried_sends, queue_sends
 from persistence.channels.terms import HAS_TERMS
@@ -75,7 +74,7 @@ LOOKS = 3
 
 
 class _Sender(NamedTuple):
-    """An active channel (see `flows.choosing.Sender`)."""
+    """An active channel (see `flows.urns.Sender`)."""
 
     id: int
     type: str

@@ -4,8 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 from persistence.channels.event_form import CALL_TYPES, CallName
+
+FCM = "fcm"
+"""The `push_via` of phones that have a token of Firebase; of others it is the origin of their endpoint."""
+VIA_LENGTH = 255
 
 TEXT_LENGTH = 4096
 LONGEST_ID_LIST = 10_000
@@ -211,3 +216,18 @@ def _ids(value: object) -> tuple[int, ...]:
         return ()
     numbers = (read_integer(item) for item in value[:LONGEST_ID_LIST])
     return tuple(number for number in numbers if number is not None and 0 < number <= LARGEST_ID)
+
+
+def via_of(token: str | None) -> str | None:
+    """Who delivers to a token: Firebase, or the server of the UnifiedPush endpoint that it is; None if nobody can."""
+    if not token or not token.lower().startswith(("http://", "https://")):
+        return FCM if token else None
+    try:
+        parts = urlsplit(token)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return None
+    if not host:
+        return None
+    shown = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{shown}{'' if port is None else f':{port}'}"[:VIA_LENGTH]

@@ -13,20 +13,16 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, NamedTuple
-from urllib.parse import urlsplit
 
 from sqlalchemy import Executable, delete, func, literal, or_, select
 
 from persistence.database import Transaction
 from persistence.leases import Leases, list_receivers
+from persistence.relayers.commands import via_of
 from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.statements import update
 from persistence.tables.channels import CLAIM, RELEASE, SETTLED, channel, phone_push
 from persistence.tables.messages import ERRORED, IS_UNSENT, QUEUED, VISIBLE, message
-
-FCM = "fcm"
-"""The `push_via` of phones that have a token of Firebase; of others it is the origin of their endpoint."""
-VIA_LENGTH = 255
 
 DELAYS = tuple(timedelta(seconds=each) for each in (30, 60, 120, 300))
 ROUND = timedelta(minutes=10)
@@ -47,21 +43,6 @@ SENT: Final = "sent"
 REFUSED: Final = "refused"
 LATER: Final = "later"
 State = Literal["sent", "refused", "later"]
-
-
-def via_of(token: str | None) -> str | None:
-    """Who delivers to a token: Firebase, or the server of the UnifiedPush endpoint that it is; None if nobody can."""
-    if not token or not token.lower().startswith(("http://", "https://")):
-        return FCM if token else None
-    try:
-        parts = urlsplit(token)
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        return None
-    if not host:
-        return None
-    shown = f"[{host}]" if ":" in host else host
-    return f"{parts.scheme}://{shown}{'' if port is None else f':{port}'}"[:VIA_LENGTH]
 
 
 @dataclass(frozen=True, slots=True)

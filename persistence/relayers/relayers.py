@@ -16,7 +16,8 @@ from flows.phones import PhoneError, country_of, parse_number
 from flows.typed import plain
 from persistence.broadcasts.records import IS_UNFINISHED
 from persistence.changes import note_changed
-from persistence.channels.channels import IS_RELAYER, Source, insert_channel, note_arrival, note_departure
+from persistence.channels.channels import IS_RELAYER, insert_channel, note_arrival, note_departure
+from persistence.channels.event_form import Source
 from persistence.channels.health import close_alarms
 from persistence.channels.terms import NO_TERMS
 from persistence.contacts.urns import normalize_numbers
@@ -29,7 +30,7 @@ from persistence.lists import ListQuery, ListSpec, one_of, within
 from persistence.messages.routes import Leaving, choose_successors, hand_over_unsent
 from persistence.pages import Order
 from persistence.records import Record
-from persistence.relayers.pushes import via_of
+from persistence.relayers.commands import via_of
 from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.columns import columns_for
 from persistence.stamps import changes_of

@@ -14,8 +14,7 @@ from sqlalchemy import delete, literal, select
 from flows.phones import SENDER_NAME_LENGTH_MAX, normalize_number
 from flows.urns import Urn
 from persistence.changes import change_each_message
-from persistence.channels.channels import Source
-from persistence.channels.event_form import CALL_TYPES, EventContact, MessageName, call_fields, message_fields
+from persistence.channels.event_form import CALL_TYPES, EventContact, MessageName, Source, call_fields, message_fields
 from persistence.contacts.owners import UrnOwner
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction, delete_old

@@ -10,15 +10,23 @@ from sqlalchemy import Executable, Update, bindparam, exists, insert, or_, selec
 
 from channels.sms import transliterate, with_links
 from persistence.changes import change_messages, note_changed
-from persistence.channels.channels import Source
+from persistence.channels.event_form import Source
 from persistence.channels.events import find_pending
 from persistence.channels.health import note_power_report
 from persistence.database import Transaction, delete_old
 from persistence.messages.incoming import find_queued
 from persistence.messages.outgoing import give_up, may_go_out
 from persistence.messages.routes import CONTACT_INACTIVE
-from persistence.relayers.commands import CallReport, DeliveryReport, Report, Reset, SmsReport, StatusReport, Upload
-from persistence.relayers.pushes import via_of
+from persistence.relayers.commands import (
+    CallReport,
+    DeliveryReport,
+    Report,
+    Reset,
+    SmsReport,
+    StatusReport,
+    Upload,
+    via_of,
+)
 from persistence.relayers.relayers import Phone, release_channels
 from persistence.relayers.reports import record_calls, record_delivery_reports, record_sms
 from persistence.statements import among, statement, update

@@ -1,12 +1,15 @@
 """Sealing: authenticated encryption of the secrets in the database, with keys derived from the secret key, and the
 column type that seals and opens. A sealed text is `1.<key id>.<base64 of nonce and ciphertext>`. The key id only
 says which key opens it. Each text is bound to its place (table and column) and cannot be opened in another place.
+
+Hiding: what looks like a secret in what is stored of requests and responses is left out.
 """
 
 import base64
 import binascii
 import hashlib
 import logging
+import re
 import secrets
 from collections.abc import Sequence
 from typing import Any
@@ -22,6 +25,18 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.sql.operators import OperatorType, is_, is_not
 
 from relayboard.base.settings import Settings
+
+HIDDEN = "***"
+_NAMES = r"[\w.-]*(?:secret|token|passw(?:or)?d|api[_-]?key|apikey|authorization|signature|session|cookie)[\w.-]*+"
+_NAME = re.compile(_NAMES, re.I)
+# A name begins where a word does: to look for one from each of its letters would take seconds for a long word.
+_PAIR = re.compile(
+    rf"""(["']?(?<![\w.-]){_NAMES}["']?\s*[:=]\s*)("(?:[^"\\]|\\.)*"?|'[^']*'?|(?:bearer |basic )?[^\s,;&"'<>}}]+)""",
+    re.I,
+)
+_ELEMENT = re.compile(rf"(<(?:[\w-]+:)?{_NAMES}(?:\s[^<>]*)?>)[^<]+", re.I)
+_BEARER = re.compile(r"\b(bearer|basic)\s+[\w.~+/=-]{8,}", re.I)
+_QUERY_VALUE = re.compile(r"=[^&;]*")
 
 FORM = "1"
 KEY_BYTES = 32
@@ -192,3 +207,28 @@ def _ring_of(dialect: Dialect) -> KeyRing:
     if ring is None:
         raise NoSecretKey("this database was opened without a secret key")
     return ring
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a header or a parameter with this name holds a secret."""
+    return _NAME.fullmatch(name) is not None
+
+
+def hide_in_text(text: str) -> str:
+    """A response without what looks like the value of a secret: `"token": "x"`, `password=x`, `<password>x</password>`,
+    `Bearer x`."""
+    if not text:
+        return text
+    return _BEARER.sub(rf"\1 {HIDDEN}", _PAIR.sub(rf"\1{HIDDEN}", _ELEMENT.sub(rf"\1{HIDDEN}", text)))
+
+
+def hide_in_url(url: str) -> str:
+    """A URL without the values of its query parameters, by which receivers often recognize their callers. It may be one
+    that is not valid, because receivers tell some.
+    """
+    before, mark, fragment = url.partition("#")
+    place, _, query = before.partition("?")
+    if not query:
+        return place + mark + fragment
+    hidden = _QUERY_VALUE.sub(f"={HIDDEN}", query) if "=" in query else HIDDEN
+    return f"{place}?{hidden}{mark}{fragment}"

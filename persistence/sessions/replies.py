@@ -20,7 +20,6 @@ from flows.urns import Urn, UrnError, parse
 from persistence.changes import change_contacts, change_each_contact
 from persistence.channels.terms import HAS_TERMS
 from persistence.contacts.bulk import block_contacts, interrupt_contacts, unblock_contacts
-from persistence.contacts.leases import LeasedContact
 from persistence.contacts.owners import find_owners
 from persistence.contacts.writes import set_urns
 from persistence.database import Transaction
@@ -30,6 +29,7 @@ from persistence.messages.incoming import NEUTRAL
 from persistence.messages.outgoing import Draft, add_outgoing, fail_waiting, note_fallbacks, read_quick_replies
 from persistence.messages.routes import Route
 from persistence.messages.templated import TemplateWish
+from persistence.sessions.parking import LeasedContact
 from persistence.sql.columns import columns_for
 from persistence.statements import among, statement, update
 from persistence.tables.accounts import user

@@ -14,11 +14,10 @@ from typing import Any, NamedTuple, Self
 from sqlalchemy import Executable, bindparam, delete, exists, select
 
 from persistence.changes import change_contacts, differs
-from persistence.contacts.leases import lock_rows
 from persistence.database import Transaction
 from persistence.leases import beside_index, list_due_workspaces
 from persistence.runs.runs import EXPIRED, FAILED, INTERRUPTED, IS_OPEN, close_runs, delete_runs_of
-from persistence.sessions.parking import IS_WAITING, WAITING, find_free_contacts
+from persistence.sessions.parking import IS_WAITING, WAITING, find_free_contacts, lock_rows
 from persistence.sql.columns import BigId, split
 from persistence.stamps import changes_of, stamped
 from persistence.statements import among, insert_rows, json_text, statement, update

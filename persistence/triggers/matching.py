@@ -5,19 +5,22 @@ group, and this more than one that excludes groups; of equals the newest.
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from sqlalchemy import select
+from sqlalchemy import Executable, select
 
 from flows.environment import Environment
 from flows.words import collate, collated_tokens
+from persistence.channels.channels import SEEN_UUID
 from persistence.contacts.urns import environment_of
 from persistence.database import Transaction
 from persistence.messages.incoming import has_written
 from persistence.sessions.sessions import load_waiting
-from persistence.tables.campaigns import FIRST_WORD
+from persistence.statements import statement
+from persistence.tables.campaigns import FIRST_WORD, trigger, trigger_group
 from persistence.tables.contacts import ACTIVE, STOPPED, contact, group, group_membership
-from persistence.triggers.records import CATCH_ALL, KEYWORD, NEW_CONVERSATION, Trigger, load_triggers
+from persistence.tables.flows import flow
+from persistence.triggers.records import CATCH_ALL, KEYWORD, NEW_CONVERSATION, SOURCE
 from persistence.workspaces.records import Workspace
 
 CHANNEL_POINTS, GROUP_POINTS, EXCLUSION_POINTS = 4, 2, 1
@@ -39,6 +42,22 @@ class Sender:
     groups: Collection[str] = ()
     is_new: bool = False
     waiting: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """An active trigger, with what messages and channel events are compared with."""
+
+    id: int
+    uuid: str
+    type: str
+    flow_uuid: str
+    flow_name: str
+    keywords: Sequence[str]
+    match: str
+    channel_uuid: str | None
+    group_uuids: tuple[str, ...] = ()
+    excluded_group_uuids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,3 +201,43 @@ def _specificity(trigger: Trigger) -> tuple[int, int]:
     points += GROUP_POINTS if trigger.group_uuids else 0
     points += EXCLUSION_POINTS if trigger.excluded_group_uuids else 0
     return points, trigger.id
+
+
+def load_triggers(tx: Transaction, workspace_id: int) -> list[Trigger]:
+    """The active triggers of a workspace whose flow is not archived, oldest first; two statements."""
+    found = [Trigger(*row) for row in _select_triggers.rows(tx, workspace_id)]
+    groups = _load_groups(tx, workspace_id) if found else {}
+    return [
+        replace(
+            each,
+            group_uuids=tuple(groups.get((each.id, False), ())),
+            excluded_group_uuids=tuple(groups.get((each.id, True), ())),
+        )
+        for each in found
+    ]
+
+
+def _load_groups(tx: Transaction, workspace_id: int) -> dict[tuple[int, bool], list[str]]:
+    found: dict[tuple[int, bool], list[str]] = {}
+    for trigger_id, is_excluded, uuid in _select_groups.rows(tx, workspace_id):
+        found.setdefault((trigger_id, is_excluded), []).append(uuid)
+    return found
+
+
+@statement
+def _select_triggers(workspace_id: int) -> Executable:
+    rows = trigger.c
+    columns = (rows.id, rows.uuid, rows.type, flow.c.uuid, flow.c.name, rows.keywords, rows.match, SEEN_UUID)
+    mine = (rows.workspace_id == workspace_id) & ~rows.is_archived & ~flow.c.is_archived
+    return select(*columns).select_from(SOURCE).where(mine).order_by(rows.id)
+
+
+@statement
+def _select_groups(workspace_id: int) -> Executable:
+    return (
+        select(trigger_group.c.trigger_id, trigger_group.c.is_excluded, group.c.uuid)
+        .join(trigger, trigger.c.id == trigger_group.c.trigger_id)
+        .join(group, group.c.id == trigger_group.c.group_id)
+        .where(trigger.c.workspace_id == workspace_id, ~trigger.c.is_archived)
+        .order_by(group.c.id)
+    )

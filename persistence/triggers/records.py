@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime, time
 from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, Executable, bindparam, delete, insert, select
+from sqlalchemy import BindParameter, ColumnElement, bindparam, delete, insert, select
 
-from persistence.channels.channels import SEEN_ID, SEEN_REF, SEEN_UUID, join_channels
+from persistence.channels.channels import SEEN_ID, SEEN_REF, join_channels
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing
 from persistence.lists import ListQuery, ListSpec, belongs_to, equals
 from persistence.pages import Order
 from persistence.records import Record, Related, optional
 from persistence.sql.names import check_room, find_id, is_called, require_id
-from persistence.statements import statement, update
+from persistence.statements import update
 from persistence.tables.campaigns import FIRST_WORD, ONLY_WORD, trigger, trigger_contact, trigger_group
 from persistence.tables.contacts import CONTACT_REF, GROUP_REF, contact, group
 from persistence.tables.flows import FLOW_REF, flow
@@ -91,36 +91,6 @@ TRIGGERS = ListSpec(
 )
 TRIGGERS_PER_WORKSPACE = 1000
 """Active ones: all of them are compared with each message."""
-
-
-@dataclass(frozen=True, slots=True)
-class Trigger:
-    """An active trigger, with what messages and channel events are compared with."""
-
-    id: int
-    uuid: str
-    type: str
-    flow_uuid: str
-    flow_name: str
-    keywords: Sequence[str]
-    match: str
-    channel_uuid: str | None
-    group_uuids: tuple[str, ...] = ()
-    excluded_group_uuids: tuple[str, ...] = ()
-
-
-def load_triggers(tx: Transaction, workspace_id: int) -> list[Trigger]:
-    """The active triggers of a workspace whose flow is not archived, oldest first; two statements."""
-    found = [Trigger(*row) for row in _select_triggers.rows(tx, workspace_id)]
-    groups = _load_groups(tx, workspace_id) if found else {}
-    return [
-        replace(
-            each,
-            group_uuids=tuple(groups.get((each.id, False), ())),
-            excluded_group_uuids=tuple(groups.get((each.id, True), ())),
-        )
-        for each in found
-    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,32 +241,6 @@ def archive_triggers_of_channels(tx: Transaction, workspace_id: int, channel_ids
         return
     theirs = (trigger.c.workspace_id == workspace_id) & trigger.c.channel_id.in_(channel_ids) & ~trigger.c.is_archived
     tx.execute(update(trigger).where(theirs).values(is_archived=True, modified_on=tx.now))
-
-
-def _load_groups(tx: Transaction, workspace_id: int) -> dict[tuple[int, bool], list[str]]:
-    found: dict[tuple[int, bool], list[str]] = {}
-    for trigger_id, is_excluded, uuid in _select_groups.rows(tx, workspace_id):
-        found.setdefault((trigger_id, is_excluded), []).append(uuid)
-    return found
-
-
-@statement
-def _select_triggers(workspace_id: int) -> Executable:
-    rows = trigger.c
-    columns = (rows.id, rows.uuid, rows.type, flow.c.uuid, flow.c.name, rows.keywords, rows.match, SEEN_UUID)
-    mine = (rows.workspace_id == workspace_id) & ~rows.is_archived & ~flow.c.is_archived
-    return select(*columns).select_from(SOURCE).where(mine).order_by(rows.id)
-
-
-@statement
-def _select_groups(workspace_id: int) -> Executable:
-    return (
-        select(trigger_group.c.trigger_id, trigger_group.c.is_excluded, group.c.uuid)
-        .join(trigger, trigger.c.id == trigger_group.c.trigger_id)
-        .join(group, group.c.id == trigger_group.c.group_id)
-        .where(trigger.c.workspace_id == workspace_id, ~trigger.c.is_archived)
-        .order_by(group.c.id)
-    )
 
 
 def _load(tx: Transaction, workspace_id: int, new: NewTrigger) -> list[KnownTrigger]:

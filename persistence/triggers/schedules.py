@@ -22,8 +22,8 @@ from persistence.tables.accounts import user, workspace
 from persistence.tables.campaigns import trigger, trigger_contact, trigger_group
 from persistence.tables.contacts import ticket, topic
 from persistence.tables.flows import PENDING, flow, flow_start, flow_start_contact
-from persistence.triggers.matching import choose_trigger, load_groups
-from persistence.triggers.records import SCHEDULE, load_triggers
+from persistence.triggers.matching import choose_trigger, load_groups, load_triggers
+from persistence.triggers.records import SCHEDULE
 from persistence.triggers.records import TICKET as TICKET_TRIGGER
 from persistence.users import USER_NAME
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from sqlalchemy import select, update
 
 from persistence.database import Database
-from persistence.relayers.pushes import via_of
+from persistence.relayers.commands import via_of
 from persistence.relayers.relayers import insert_phone
 from persistence.tables.channels import phone_push
 from testbed.gateways import queue_messages

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from flows.choosing import choose_channel, choose_usual
+from flows.urns import choose_channel, choose_usual
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from urllib.parse import parse_qsl, unquote
 
 import orjson
 
-from handlers.contract.operations import FIELDS, load_contract
+from handlers.contract.operations import FIELDS, load_contract, matches
 from handlers.contract.schemas import Schema, draft4
-from openapi.bundle import GENERATIONS, matches
+from openapi.bundle import GENERATIONS
 from openapi.table import follow
 from tests.contract.documents import Operation
 from tests.fuzz.asks import Ask

@@ -10,8 +10,8 @@ from sqlalchemy import select
 
 import persistence
 from persistence.changes import NOT_SHOWN, change_contacts, change_each_contact, change_each_message, change_messages
-from persistence.contacts.leases import LEASES
 from persistence.database import Database
+from persistence.sessions.parking import LEASES
 from persistence.tables.changes import record_stamp
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message

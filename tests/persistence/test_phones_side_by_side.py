@@ -6,7 +6,7 @@ from datetime import timedelta
 from sqlalchemy import func, select, text
 
 from flows.urns import Urn
-from persistence.channels.channels import Source
+from persistence.channels.event_form import Source
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Database, Transaction
 from persistence.relayers.commands import SmsReport

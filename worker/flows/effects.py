@@ -11,7 +11,6 @@ from flows.environment import parse_moment
 from flows.urns import parse
 from persistence.broadcasts.records import NewBroadcast, create_broadcast
 from persistence.contacts.audience import find_audience
-from persistence.contacts.leases import LeasedContact
 from persistence.contacts.writes import ContactChange, create_contact
 from persistence.database import Transaction
 from persistence.deliveries.outbox import record_flow_event
@@ -20,6 +19,7 @@ from persistence.groups.smart_groups import follow_contacts
 from persistence.messages.actions import label_incoming
 from persistence.messages.outgoing import fail_waiting, read_quick_replies, send_event_reply
 from persistence.resthooks import end_subscriptions, find_subscribers_at, record_resthook_event
+from persistence.sessions.parking import LeasedContact
 from persistence.sessions.replies import (
     ContactDelta,
     FlowMessage,

@@ -25,14 +25,8 @@ from persistence.messages.incoming import (
     may_need_flows,
 )
 from persistence.sessions.sessions import WaitingSession, load_waiting
-from persistence.triggers.matching import Sender, choose_for_message, choose_trigger
-from persistence.triggers.records import (
-    KEYWORD_MATCHES,
-    MISSED_CALL,
-    NEW_CONVERSATION,
-    Trigger,
-    load_triggers,
-)
+from persistence.triggers.matching import Sender, Trigger, choose_for_message, choose_trigger, load_triggers
+from persistence.triggers.records import KEYWORD_MATCHES, MISSED_CALL, NEW_CONVERSATION
 from worker.fairness import HandOver, begin_turns
 from worker.flows.runner import BatchContext, FlowRunner, OnRecorded, run_batch
 from worker.flows.sprints import Task

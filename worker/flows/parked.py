@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from persistence.contacts.leases import ContactLeases
 from persistence.database import Transaction
 from persistence.errors import LostRace
 from persistence.flow_starts.batches import find_batch
 from persistence.sessions.parking import (
     STARTS,
+    ContactLeases,
     ParkedSprint,
     list_parked_receivers,
     recall_batches,

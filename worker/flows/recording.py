@@ -9,14 +9,20 @@ from typing import Any
 from flows.engine import Session, interrupt
 from flows.engine.state import FAILED, WAITING, Result, Run
 from flows.environment import parse_moment
-from persistence.contacts.leases import Claim, lock_claimed, release_claimed
 from persistence.contacts.urns import FixedClock
 from persistence.database import Transaction
-from persistence.flows.assets import DatabaseAssets
-from persistence.flows.records import find_archived
+from persistence.flows.assets import DatabaseAssets, find_archived
 from persistence.messages.incoming import finish_messages, give_up_messages
 from persistence.runs.runs import EXPIRED, RunState, save_runs
-from persistence.sessions.parking import CALLBACK, CALLBACK_WAKE, forget_callbacks, load_callbacks
+from persistence.sessions.parking import (
+    CALLBACK,
+    CALLBACK_WAKE,
+    Claim,
+    forget_callbacks,
+    load_callbacks,
+    lock_claimed,
+    release_claimed,
+)
 from persistence.sessions.sessions import (
     SessionState,
     expire_sessions,

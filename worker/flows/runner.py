@@ -11,21 +11,21 @@ from datetime import datetime, timedelta
 
 from flows.engine import Contact
 from flows.environment import Clock, Environment, SystemClock
-from persistence.contacts.leases import (
+from persistence.contacts.urns import environment_of
+from persistence.database import Database, Transaction
+from persistence.errors import DatabaseError, is_away
+from persistence.flows.assets import AssetCache, DatabaseAssets
+from persistence.sessions.parking import (
     LEASE,
     Claim,
     ContactLeases,
     SeenContacts,
     acquire_leases,
     await_contacts,
+    park_leased,
     put_back,
     renew_leases,
 )
-from persistence.contacts.urns import environment_of
-from persistence.database import Database, Transaction
-from persistence.errors import DatabaseError, is_away
-from persistence.flows.assets import AssetCache, DatabaseAssets
-from persistence.sessions.parking import park_leased
 from persistence.sessions.replies import load_contacts
 from persistence.workspaces.records import Workspace, find_workspace
 from worker.flows.recording import FindDone, record_outcomes

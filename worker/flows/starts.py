@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Any
 
 from flows.environment import write_moment
-from persistence.contacts.leases import see_free
 from persistence.database import Transaction
 from persistence.flow_starts.batches import (
     StartBatch,
@@ -32,7 +31,7 @@ from persistence.flow_starts.batches import (
 from persistence.flow_starts.flow_starts import CAMPAIGN, FAILED, FLOW_ACTION, TICKET
 from persistence.flows.assets import DatabaseAssets
 from persistence.leases import MOST_ATTEMPTS
-from persistence.sessions.parking import CALLBACK, STARTS, ReceivedCallback, load_callbacks, park
+from persistence.sessions.parking import CALLBACK, STARTS, ReceivedCallback, load_callbacks, park, see_free
 from persistence.sessions.sessions import (
     WaitingSession,
     count_anew,

@@ -13,8 +13,8 @@ from datetime import timedelta
 import orjson
 
 from persistence.database import Transaction
+from persistence.relayers.commands import FCM
 from persistence.relayers.pushes import (
-    FCM,
     LATER,
     REFUSED,
     SENT,

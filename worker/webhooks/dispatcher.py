@@ -25,9 +25,9 @@ from persistence.deliveries.leases import (
     record_attempts,
 )
 from persistence.deliveries.receivers import Signer, find_signers
-from persistence.deliveries.records import hide_in_url
 from persistence.deliveries.settings import Endpoint, GivenUp, SwitchedOff, note_outcomes
 from persistence.messages.outgoing import send_event_reply
+from persistence.secrets.encryption import hide_in_url
 from persistence.sql.columns import is_uuid
 from persistence.tables.deliveries import DELIVERED, FAILED, PENDING
 from persistence.workspaces.records import find_workspace

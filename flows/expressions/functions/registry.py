@@ -121,3 +121,8 @@ def matched(match: Value, extra: XObject | None = None) -> Outcome:
 def not_matched() -> Outcome:
     """The outcome of a test that found nothing."""
     return _NOT_MATCHED
+
+
+def find_function(name: str) -> XFunction | None:
+    """The function with this name, ignoring case."""
+    return FUNCTIONS.get(name.lower())

@@ -9,7 +9,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from flows.environment import Environment
-from flows.expressions.functions import find_function
+from flows.expressions.functions.registry import find_function
 from flows.expressions.operators import equality_key
 from flows.expressions.values import NO_DEFAULT, Deprecated, Value, XArray, XError, XFunction, XObject
 from tests.flows.clocks import StandingClock

@@ -15,7 +15,7 @@ from flows.expressions.conversions import format_value, read_json, render, rende
 from flows.expressions.decimals import check_range
 from flows.expressions.evaluation import Budget, Evaluation, ExpressionError, Resources
 from flows.expressions.evaluator import evaluate_text, evaluate_value
-from flows.expressions.functions import find_function
+from flows.expressions.functions.registry import find_function
 from flows.expressions.operators import binary_operator, compare, equality_key, negate
 from flows.expressions.paths import context_paths, rewrite_whole_expressions
 from flows.expressions.scanner import TokenKind, has_expressions, scan_template

@@ -3,7 +3,7 @@ from decimal import Decimal
 
 import pytest
 
-from flows.expressions.functions import find_function
+from flows.expressions.functions.registry import find_function
 from flows.expressions.operators import compare, equality_key
 from flows.expressions.values import XError, to_value
 from tests.flows.expressions.evaluating import error_of, value_of

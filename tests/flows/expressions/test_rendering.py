@@ -6,7 +6,7 @@ import pytest
 
 from flows.expressions.conversions import render, render_json
 from flows.expressions.evaluation import Budget, ExpressionError, ExpressionTooComplexError
-from flows.expressions.functions import find_function
+from flows.expressions.functions.registry import find_function
 from flows.expressions.values import XArray, XError, XObject, describe, to_value
 
 

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import select, update
 
 from persistence.channels.channels import set_channel_webhook
-from persistence.contacts.leases import LeasedContact
+from persistence.sessions.parking import LeasedContact
 from persistence.sessions.replies import ContactDelta, change_many
 from persistence.sql.columns import columns_for
 from persistence.tables.channels import channel

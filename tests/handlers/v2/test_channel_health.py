@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import insert, select, update
 
 from persistence.channels import health
-from persistence.channels.channels import Source
+from persistence.channels.event_form import Source
 from persistence.channels.health import GatewayCall, check_alarms, record_calls, trim_calls
 from persistence.database import Database
 from persistence.relayers.commands import DeliveryReport

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select
 
-from persistence.channels.channels import Source
+from persistence.channels.event_form import Source
 from persistence.database import Database
 from persistence.figures import grouped
 from persistence.relayers.commands import DeliveryReport

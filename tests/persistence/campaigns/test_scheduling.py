@@ -12,7 +12,7 @@ from flows.urns import Urn
 from persistence.campaigns.events import delete_campaign_events
 from persistence.campaigns.fires import BATCH, run_next_pass
 from persistence.campaigns.records import archive_campaign
-from persistence.channels.channels import Source
+from persistence.channels.event_form import Source
 from persistence.channels.gateway_reports import Gateway, stop_contact
 from persistence.contacts.urns import note_seen
 from persistence.contacts.writes import ContactChange, create_contact

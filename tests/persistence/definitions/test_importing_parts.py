@@ -13,7 +13,8 @@ from persistence.tables.campaigns import campaign, campaign_event, trigger, trig
 from persistence.tables.channels import channel
 from persistence.tables.contacts import group
 from persistence.tables.flows import flow
-from persistence.triggers.records import CATCH_ALL, NewTrigger, create_trigger, load_triggers
+from persistence.triggers.matching import load_triggers
+from persistence.triggers.records import CATCH_ALL, NewTrigger, create_trigger
 from persistence.workspaces.records import Workspace
 from tests.channel_rows import add_channel
 from tests.definition_files import bring_in, make_definition, make_file, read_registration

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from persistence.deliveries.records import hide_in_text, hide_in_url
+from persistence.secrets.encryption import hide_in_text, hide_in_url
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from persistence.errors import Refused
 from persistence.flows.records import archive_flow, find_flow
 from persistence.tables.campaigns import campaign
 from persistence.tables.flows import flow, flow_run, flow_session
-from persistence.triggers.records import CATCH_ALL, NewTrigger, create_trigger, load_triggers
+from persistence.triggers.matching import load_triggers
+from persistence.triggers.records import CATCH_ALL, NewTrigger, create_trigger
 from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.definition_files import bring_in, make_definition, make_file, read_registration

@@ -10,9 +10,9 @@ from sqlalchemy.exc import IntegrityError
 from persistence.contacts.bulk import block_contacts
 from persistence.contacts.bulk import interrupt_contacts as interrupt_by_request
 from persistence.contacts.deletion import delete_contacts
-from persistence.contacts.leases import acquire_leases, lock_leased
 from persistence.database import Database
 from persistence.runs.runs import COMPLETED, EXPIRED, WAITING
+from persistence.sessions.parking import acquire_leases, lock_leased
 from persistence.sessions.sessions import (
     SessionState,
     interrupt_contacts,

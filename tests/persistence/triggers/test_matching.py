@@ -6,8 +6,8 @@ import pytest
 
 from flows.environment import Environment
 from persistence.tables.campaigns import FIRST_WORD, ONLY_WORD
-from persistence.triggers.matching import choose_keyword_trigger, choose_trigger, message_kinds
-from persistence.triggers.records import CATCH_ALL, KEYWORD, NEW_CONVERSATION, Trigger
+from persistence.triggers.matching import Trigger, choose_keyword_trigger, choose_trigger, message_kinds
+from persistence.triggers.records import CATCH_ALL, KEYWORD, NEW_CONVERSATION
 
 PHONE, OTHER_PHONE = "phone", "other phone"
 MEMBERS, AWAY = "members", "away"

@@ -8,9 +8,9 @@ import orjson
 import pytest
 from sqlalchemy import insert, update
 
-from persistence.contacts.leases import acquire_leases
 from persistence.flow_starts.batches import expand_start, lease_start
 from persistence.flows.records import archive_flow
+from persistence.sessions.parking import acquire_leases
 from persistence.tables.contacts import contact
 from persistence.tables.flows import flow, flow_revision, flow_run, flow_session, flow_start
 from persistence.tables.messages import message

@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import select, text
 from sqlalchemy.exc import OperationalError
 
-from persistence.contacts.leases import LEASE
 from persistence.database import Transaction
 from persistence.messages.incoming import finish_messages
+from persistence.sessions.parking import LEASE
 from persistence.tables.flows import flow
 from persistence.triggers.records import CATCH_ALL, NewTrigger, create_trigger
 from testbed.flow_rows import definition, node, say, store_flow

@@ -2,7 +2,7 @@
 
 from sqlalchemy import update
 
-from persistence.contacts.leases import LEASE, ContactLeases, acquire_leases, put_back
+from persistence.sessions.parking import LEASE, ContactLeases, acquire_leases, put_back
 from persistence.tables.contacts import contact
 from persistence.tables.flows import flow_run, flow_session, parked_sprint
 from persistence.tables.messages import message

@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import text
 
 from persistence.contacts import leases
-from persistence.contacts.leases import acquire_leases, lock_leased
 from persistence.database import Database, Transaction
+from persistence.sessions.parking import acquire_leases, lock_leased
 from persistence.workspaces.records import Workspace
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until

@@ -7,10 +7,10 @@ import pytest
 from sqlalchemy import select
 
 from flows.urns import Urn
-from persistence.contacts.leases import acquire_leases
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Database
 from persistence.messages.incoming import Received, store_received
+from persistence.sessions.parking import acquire_leases
 from persistence.tables.flows import flow, flow_run, flow_start, parked_sprint
 from persistence.tables.messages import OUTGOING, message
 from persistence.triggers.records import KEYWORD, NewTrigger, create_trigger

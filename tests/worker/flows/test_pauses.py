@@ -8,8 +8,7 @@ import orjson
 import pytest
 
 from flows.environment import write_moment
-from persistence.contacts.leases import acquire_leases
-from persistence.sessions.parking import Address, read_address, receive_callback
+from persistence.sessions.parking import Address, acquire_leases, read_address, receive_callback
 from persistence.sessions.sessions import interrupt_contacts
 from persistence.tables.contacts import contact
 from persistence.tables.flows import flow, flow_callback, flow_revision, flow_session

@@ -5,10 +5,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import func, select
 
-from persistence.contacts.leases import acquire_leases, lock_leased
 from persistence.database import Database
-from persistence.flows.records import archive_flow, find_archived
+from persistence.flows.assets import find_archived
+from persistence.flows.records import archive_flow
 from persistence.runs.runs import WAITING, RunState, save_runs
+from persistence.sessions.parking import acquire_leases, lock_leased
 from persistence.sql.columns import new_uuid
 from persistence.tables.flows import flow, flow_run
 from persistence.workspaces.records import Workspace

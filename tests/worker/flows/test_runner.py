@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from persistence.contacts.leases import acquire_leases
 from persistence.database import Database
+from persistence.sessions.parking import acquire_leases
 from persistence.workspaces.records import Workspace
 from testbed.patience import PATIENCE_SECONDS
 from tests.channel_rows import add_contact

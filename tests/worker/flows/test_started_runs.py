@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import select, update
 
 from flows.engine import Contact
-from persistence.contacts.leases import acquire_leases, lock_leased
 from persistence.flow_starts import batches
 from persistence.flow_starts.batches import end_next_runs, expand_start, find_batch, interrupt_start, lease_start
+from persistence.sessions.parking import acquire_leases, lock_leased
 from persistence.stamps import stamped
 from persistence.tables.contacts import contact, ticket
 from persistence.tables.flows import flow, flow_run, flow_start, flow_start_batch

@@ -12,7 +12,8 @@ import pytest
 from sqlalchemy import func, select, update
 
 from persistence.messages.outgoing import Draft, create_outgoing
-from persistence.relayers.pushes import list_due_pushes, read_push_trouble, via_of
+from persistence.relayers.commands import via_of
+from persistence.relayers.pushes import list_due_pushes, read_push_trouble
 from persistence.relayers.relayers import claim_phone, release_channels
 from persistence.tables.channels import SETTLED, channel, phone_push
 from persistence.tables.contacts import contact

@@ -9,7 +9,7 @@ from flows.definition.legacy.expressions import migrate_expression
 from flows.definition.legacy.operands import LegacyExpressionError
 from flows.environment import Environment
 from flows.expressions.evaluator import evaluate_text
-from flows.expressions.functions import find_function
+from flows.expressions.functions.registry import find_function
 from flows.expressions.values import XObject
 from tests.flows.corpora.case_values import standing_clock
 
