@@ -20,8 +20,6 @@ COLUMN = re.compile(r"(\.c|^_?rows|^columns|^left)\.channel_id$")
 
 def joins_of_channels(tree: ast.AST) -> list[ast.AST]:
     """The smallest statements or calls that compare a channel's id with the one that a record names."""
-    if not any(isinstance(node, ast.Compare) and is_join(ast.unparse(node)) for node in ast.walk(tree)):
-        return []  # as in most files
     found = []
     for node in ast.walk(tree):
         if isinstance(node, (ast.Call, ast.Assign)):
@@ -42,7 +40,10 @@ def is_walled(node: ast.AST) -> bool:
 
 @holds_for_each(SOURCES)
 def test_a_channel_is_joined_by_its_workspace_too(path: Path) -> None:
-    without = [ast.unparse(node) for node in joins_of_channels(ast.parse(path.read_text())) if not is_walled(node)]
+    source = path.read_text()
+    if "channel.c.id" not in source:  # as in most files
+        return
+    without = [ast.unparse(node) for node in joins_of_channels(ast.parse(source)) if not is_walled(node)]
 
     assert without == []
 

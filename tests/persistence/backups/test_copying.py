@@ -4,12 +4,14 @@ Checksums of tables: what is the same row in both databases.
 """
 
 import json
+import os
 import signal
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from sqlalchemy import (
@@ -28,6 +30,7 @@ from sqlalchemy import (
     update,
 )
 
+from persistence.backups import copying
 from persistence.backups.copying import Checksum, _sum
 from persistence.backups.files import stored_columns
 from persistence.database import Database
@@ -37,44 +40,52 @@ from persistence.tables.complete import metadata
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
 from persistence.tables.service import archive, boundary
+from persistence.workspaces.records import Workspace
+from persistence.workspaces.writes import create_workspace
+from relayboard import cli
+from testbed.databases import open_database
+from testbed.forked import ForkedProcess, fork
+from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
 from testbed.servers import postgres_database
-from testbed.tokens import KEYS
+from testbed.tokens import KEYS, make_token
 from tests.api import Api
-from tests.console_script import Started, call_forked, make_environment, started
+from tests.console_script import call_forked, make_environment
 from tests.contract.filled_workspace import fill_workspace
 from tests.contract.services import serve
 from tests.persistence.backups.test_backups import read_lists
 
 MESSAGES = 300
 SPECIAL = "a tab\t, a line\nand\r\n, a \\ and \\N, \\t, “quotes” ' \" and 🌍"
-SMALL_STEPS = (
-    "import os, signal, sys\n"
-    "import persistence.backups.copying as copying\n"
-    "from relayboard.cli import main\n"
-    "copying.BATCH_ROWS = copying.READ_ROWS = 20\n"
-)
-MAIN = "sys.exit(main(sys.argv[1:]))\n"
-DIES_BEFORE_MESSAGES = (
-    "copy = copying._Copy._copy_table\n"
-    "def copy_others(self, table):\n"
-    "    if table.name == 'message':\n"
-    "        os.kill(os.getpid(), signal.SIGKILL)\n"
-    "    copy(self, table)\n"
-    "copying._Copy._copy_table = copy_others\n"
-)
-DIES_ONCE_COMPARED = "copying._Copy._finish = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+BEFORE_MESSAGES, ONCE_COMPARED = "before messages", "once compared"
 
 
-@pytest.fixture
-def source(sqlite_template: Path, tmp_path: Path) -> Iterator[Api]:
-    """A filled service on SQLite, with rows that refer to later ones and texts that are not plain."""
-    file = tmp_path / "relayboard.db"
+@dataclass(frozen=True)
+class Filled:
+    """The file of a service on SQLite, with rows that refer to later ones and texts that are not plain."""
+
+    content: bytes
+    workspace: Workspace
+    token: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """A copy of it in a file of its own."""
+
+    database: Database
+    filled: Filled
+
+
+@pytest.fixture(scope="module")
+def filled(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Filled:
+    file = tmp_path_factory.mktemp("filled") / "relayboard.db"
     file.write_bytes(sqlite_template.read_bytes())
-    with serve(f"sqlite:///{file}", tmp_path) as service:
-        workspace = service.new_workspace()
-        fill_workspace(service.database, workspace, 3, {"message": MESSAGES})
-        with service.database.writing() as tx:
+    with closing(open_database(f"sqlite:///{file}")) as database:
+        with database.writing() as tx:
+            workspace = create_workspace(tx, "Clinic", country="RW", timezone="Africa/Kigali", languages=("eng",))
+        fill_workspace(database, workspace, 3, {"message": MESSAGES})
+        with database.writing() as tx:
             tx.execute(update(contact).where(contact.c.workspace_id == workspace.id).values(name=SPECIAL))
             first, last = tx.execute(select(func.min(archive.c.id), func.max(archive.c.id))).one()
             tx.execute(update(archive).where(archive.c.id == first).values(rollup_id=last))
@@ -82,7 +93,16 @@ def source(sqlite_template: Path, tmp_path: Path) -> Iterator[Api]:
             named = {"country": "RW", "geometry": shape}
             tx.insert(boundary, id=9, osm_id="R9", name="Rwanda", level=0, parent_id=None, **named)
             tx.insert(boundary, id=3, osm_id="R3", name="Kigali", level=1, parent_id=9, **named)
-        yield service.api(workspace)
+        token = make_token(database, workspace, "administrator")
+    return Filled(file.read_bytes(), workspace, token)
+
+
+@pytest.fixture
+def source(filled: Filled, tmp_path: Path) -> Iterator[Source]:
+    file = tmp_path / "relayboard.db"
+    file.write_bytes(filled.content)
+    with closing(open_database(f"sqlite:///{file}")) as database:
+        yield Source(database, filled)
 
 
 @pytest.fixture
@@ -98,15 +118,33 @@ def bare_url(postgres_url: str) -> Iterator[str]:
         yield url
 
 
-def arguments(source: Api, target_url: str) -> list[str]:
+def arguments(source: Source, target_url: str) -> list[str]:
     return ["copy-database", "--from", source.database.url, "--to", target_url]
 
 
-@contextmanager
-def copying(source: Api, target_url: str, folder: Path, death: str = "") -> Iterator[Started]:
-    command = [sys.executable, "-c", SMALL_STEPS + death + MAIN]
-    with started(*arguments(source, target_url), folder=folder, environment=make_environment(), command=command) as run:
-        yield run
+def die(*_: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def copy_in_small_steps(death: str, *arguments: str) -> int:
+    """In a process of its own, which ends at this moment if one is named."""
+    copy_table: Any = copying._Copy._copy_table
+
+    def copy_others(self: Any, table: Table) -> None:
+        if table.name == "message":
+            die()
+        copy_table(self, table)
+
+    changed: dict[str, Any] = {BEFORE_MESSAGES: {"_copy_table": copy_others}, ONCE_COMPARED: {"_finish": die}}
+    with (
+        patch.multiple(copying, BATCH_ROWS=20, READ_ROWS=20),
+        patch.multiple(copying._Copy, **changed[death]) if death else nullcontext(),
+    ):
+        return cli.main(arguments)
+
+
+def start_copying(source: Source, target_url: str, death: str = "") -> ForkedProcess:
+    return fork(copy_in_small_steps, death, *arguments(source, target_url), environment=make_environment())
 
 
 @contextmanager
@@ -117,7 +155,7 @@ def connected(url: str) -> Iterator[Any]:
     engine.dispose()
 
 
-def wait_for_lock(run: Started, connection: Any) -> None:
+def wait_for_lock(run: ForkedProcess, connection: Any) -> None:
     """Until the copy waits for what this connection holds."""
     mine = connection.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()
     blocked = text("SELECT count(*) FROM pg_stat_activity WHERE :mine = any(pg_blocking_pids(pid))")
@@ -126,16 +164,15 @@ def wait_for_lock(run: Started, connection: Any) -> None:
         connection.exec_driver_sql("SELECT pg_stat_clear_snapshot()")  # a transaction sees activity as it was first
         return bool(connection.execute(blocked, {"mine": mine}).scalar_one())
 
-    wait_until(lambda: is_waiting() or run.process.poll() is not None, "the copy to wait")
-    assert run.process.poll() is None, run.text
+    wait_until(lambda: is_waiting() or run.poll() is not None, "the copy to wait")
+    assert run.poll() is None
 
 
-def cut_off(source: Api, target_url: str, folder: Path, death: str) -> None:
-    with copying(source, target_url, folder, death) as run:
-        assert run.process.wait() == -signal.SIGKILL, run.text
+def cut_off(source: Source, target_url: str, death: str) -> None:
+    assert start_copying(source, target_url, death).wait(PATIENCE_SECONDS) == -signal.SIGKILL
 
 
-def cut_off_amid_messages(source: Api, target_url: str, folder: Path) -> None:
+def cut_off_amid_messages(source: Source, target_url: str) -> None:
     """A row that is not committed, with the id of a message in the middle, holds up the batch with that message."""
     with source.database.reading() as tx:
         ids = list(tx.execute(select(message.c.id).order_by(message.c.id)).scalars())
@@ -147,10 +184,12 @@ def cut_off_amid_messages(source: Api, target_url: str, folder: Path) -> None:
         target.engine.connect() as connection,
     ):
         connection.execute(message.insert().values(row))
-        with copying(source, target_url, folder) as run:
+        run = start_copying(source, target_url)
+        try:
             wait_for_lock(run, connection)
-            run.process.kill()
-            run.process.wait()
+        finally:
+            run.kill()
+            run.wait(PATIENCE_SECONDS)
         connection.rollback()
         noted = "SELECT note FROM database_copy WHERE name = 'message'"
         bookmark = json.loads(connection.execute(text(noted)).scalar_one())
@@ -158,11 +197,16 @@ def cut_off_amid_messages(source: Api, target_url: str, folder: Path) -> None:
 
 
 def test_a_copy_that_is_killed_twice_goes_on_and_is_the_same(
-    source: Api, bare_url: str, tmp_path: Path, postgres_url: str, postgres_template: str
+    source: Source, bare_url: str, tmp_path: Path, postgres_url: str, postgres_template: str
 ) -> None:
-    lists = read_lists(source)
-    cut_off(source, bare_url, tmp_path, DIES_BEFORE_MESSAGES)
-    cut_off_amid_messages(source, bare_url, tmp_path)
+    """Also in the ids that it gives next, which are above all that were ever given."""
+    with source.database.writing() as tx:
+        given = tx.execute(select(func.max(message.c.id))).scalar_one()
+        tx.execute(text("UPDATE sqlite_sequence SET seq = :seq WHERE name = 'message'"), {"seq": given + 1000})
+    with serve(source.database.url, tmp_path, check_responses=False) as service:
+        lists = read_lists(Api(service.client, service.database, source.filled.workspace, source.filled.token))
+    cut_off(source, bare_url, BEFORE_MESSAGES)
+    cut_off_amid_messages(source, bare_url)
 
     done = call_forked(*arguments(source, bare_url), folder=tmp_path)
 
@@ -177,8 +221,11 @@ def test_a_copy_that_is_killed_twice_goes_on_and_is_the_same(
     assert 0 < said["copied_now"] < rows["message"] + 50
     with postgres_database(postgres_url, postgres_template) as fresh:
         assert list_constraints(bare_url) == list_constraints(fresh)
-    with serve(bare_url, tmp_path) as service:
-        api = Api(service.client, service.database, source.workspace, source.token)
+    with connected(bare_url) as connection:
+        following = "SELECT nextval(pg_get_serial_sequence('message', 'id'))"
+        assert connection.exec_driver_sql(following).scalar_one() == given + 1001
+    with serve(bare_url, tmp_path, check_responses=False) as service:
+        api = Api(service.client, service.database, source.filled.workspace, source.filled.token)
         assert read_lists(api) == lists
         assert api.post("/api/v2/contacts.json", {"name": "New"}).status_code == 201
 
@@ -193,19 +240,7 @@ def list_constraints(url: str) -> list[tuple[str, ...]]:
         return sorted([*tables, *(tuple(row) for row in connection.exec_driver_sql(checks))])
 
 
-def test_ids_go_on_after_the_last_one_that_was_given(source: Api, target_url: str, tmp_path: Path) -> None:
-    with source.database.writing() as tx:
-        given = tx.execute(select(func.max(message.c.id))).scalar_one()
-        tx.execute(text("UPDATE sqlite_sequence SET seq = :seq WHERE name = 'message'"), {"seq": given + 1000})
-
-    assert call_forked(*arguments(source, target_url), folder=tmp_path).returncode == 0
-
-    with connected(target_url) as connection:
-        following = "SELECT nextval(pg_get_serial_sequence('message', 'id'))"
-        assert connection.exec_driver_sql(following).scalar_one() == given + 1001
-
-
-def change_source(source: Api) -> None:
+def change_source(source: Source) -> None:
     with source.database.writing() as tx:
         tx.execute(update(contact).values(name="Changed"))
 
@@ -216,18 +251,27 @@ def use_target(target_url: str) -> None:
         connection.commit()
 
 
-def test_a_source_that_was_used_between_two_runs_is_noticed(source: Api, target_url: str, tmp_path: Path) -> None:
-    cut_off(source, target_url, tmp_path, DIES_BEFORE_MESSAGES)
+def test_a_copy_goes_on_only_from_the_same_source_as_it_was(
+    source: Source, target_url: str, sqlite_template: Path, tmp_path: Path
+) -> None:
+    cut_off(source, target_url, BEFORE_MESSAGES)
+    other = tmp_path / "other.db"
+    other.write_bytes(sqlite_template.read_bytes())
+
+    refused = call_forked("copy-database", "--from", f"sqlite:///{other}", "--to", target_url, folder=tmp_path)
+    assert refused.returncode == 1
+    assert "holds a copy that was begun from another database" in refused.stderr
+
     change_source(source)
-
     refused = call_forked(*arguments(source, target_url), folder=tmp_path)
-
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "the copy of contact is not the same" in refused.stderr and "begin again" in refused.stderr
 
 
-def test_a_source_that_was_used_after_all_was_compared_is_noticed(source: Api, target_url: str, tmp_path: Path) -> None:
-    cut_off(source, target_url, tmp_path, DIES_ONCE_COMPARED)
+def test_a_source_that_was_used_after_all_was_compared_is_noticed(
+    source: Source, target_url: str, tmp_path: Path
+) -> None:
+    cut_off(source, target_url, ONCE_COMPARED)
     change_source(source)
 
     refused = call_forked(*arguments(source, target_url), folder=tmp_path)
@@ -236,7 +280,7 @@ def test_a_source_that_was_used_after_all_was_compared_is_noticed(source: Api, t
     assert "the copy of contact is not the same" in refused.stderr
 
 
-def test_a_target_that_is_not_empty_is_refused(source: Api, target_url: str, tmp_path: Path) -> None:
+def test_a_target_that_is_not_empty_is_refused(source: Source, target_url: str, tmp_path: Path) -> None:
     use_target(target_url)
 
     refused = call_forked(*arguments(source, target_url), folder=tmp_path)
@@ -245,26 +289,13 @@ def test_a_target_that_is_not_empty_is_refused(source: Api, target_url: str, tmp
     assert "is not empty: there are rows in registration_window" in refused.stderr
 
 
-def test_a_copy_of_another_source_is_refused(
-    source: Api, target_url: str, sqlite_template: Path, tmp_path: Path
-) -> None:
-    cut_off(source, target_url, tmp_path, DIES_BEFORE_MESSAGES)
-    other = tmp_path / "other.db"
-    other.write_bytes(sqlite_template.read_bytes())
-
-    refused = call_forked("copy-database", "--from", f"sqlite:///{other}", "--to", target_url, folder=tmp_path)
-
-    assert refused.returncode == 1
-    assert "holds a copy that was begun from another database" in refused.stderr
-
-
-def hold(source: Api) -> Callable[[], Any]:
+def hold(source: Source) -> Callable[[], Any]:
     writing = source.database.writing()
     writing.__enter__()
     return lambda: writing.__exit__(None, None, None)
 
 
-def beat(source: Api) -> Callable[[], Any]:
+def beat(source: Source) -> Callable[[], Any]:
     with source.database.writing() as tx:
         record_heartbeat(tx, Worker("node-1", 1, 10, "0.1", "0001"))
     return lambda: None
@@ -275,7 +306,7 @@ def beat(source: Api) -> Callable[[], Any]:
     [(hold, "somebody is writing to "), (beat, "a worker on node-1 is working with ")],
 )
 def test_a_source_that_is_in_use_is_refused(
-    source: Api, target_url: str, tmp_path: Path, use: Callable[[Api], Callable[[], Any]], sentence: str
+    source: Source, target_url: str, tmp_path: Path, use: Callable[[Source], Callable[[], Any]], sentence: str
 ) -> None:
     end = use(source)
     refused = call_forked(*arguments(source, target_url), folder=tmp_path)
@@ -297,7 +328,7 @@ def test_a_source_that_is_in_use_is_refused(
     ],
 )
 def test_addresses_that_cannot_be_used_are_named(
-    source: Api, tmp_path: Path, given: str, wanted: str, sentence: str
+    source: Source, tmp_path: Path, given: str, wanted: str, sentence: str
 ) -> None:
     refused = call_forked(
         "copy-database", "--from", given.format(source=source.database.url), "--to", wanted, folder=tmp_path

@@ -20,6 +20,7 @@ from persistence.leases import MOST_ATTEMPTS
 from persistence.media.store import FolderStore
 from persistence.tables.data_jobs import contact_import
 from persistence.workspaces.records import Workspace
+from tests.thinned import EVERY_CASE
 
 SHEET = "xl/worksheets/sheet1.xml"
 TEXTS = "xl/sharedStrings.xml"
@@ -100,7 +101,7 @@ def test_a_directory_with_another_byte_gives_rows_or_a_sentence() -> None:
     book = make_book()
     first = book.find(b"PK\x01\x02")
     refused = 0
-    for place in range(first, len(book), 23):
+    for place in range(first, len(book), 23 if EVERY_CASE else 41):
         spoiled = bytearray(book)
         spoiled[place] ^= 0x20
         try:
@@ -108,7 +109,7 @@ def test_a_directory_with_another_byte_gives_rows_or_a_sentence() -> None:
                 assert [row[:1] for row in rows] == [["Phone"], ["+250788000111"]]
         except BadFile:
             refused += 1
-    assert refused > 5
+    assert refused > 3
 
 
 @pytest.mark.parametrize("number", ["\u00b2", "\U0001ccf0"])
@@ -137,11 +138,11 @@ def test_a_stray_cell_costs_nothing_and_refuses_only_its_row() -> None:
     assert len(filled[2]) == COLUMNS_LIMIT + 1
 
 
-def test_texts_of_hundreds_of_megabytes_are_not_kept_in_memory(replaced: Callable[[str], None]) -> None:
+def test_texts_of_a_hundred_megabytes_are_not_kept_in_memory(replaced: Callable[[str], None]) -> None:
     """The limit of memory is below what they take."""
-    texts = b"<sst>" + b"".join(b"<si><t>%d%s</t></si>" % (n, b"x" * 5000) for n in range(40_000)) + b"</sst>"
-    assert len(texts) > 190 * MEGABYTE
-    sheet = rows_of('<row r="1"><c r="A1" t="s"><v>39999</v></c></row>')
+    texts = b"<sst>" + b"".join(b"<si><t>%d%s</t></si>" % (n, b"x" * 5000) for n in range(25_000)) + b"</sst>"
+    assert len(texts) > 115 * MEGABYTE
+    sheet = rows_of('<row r="1"><c r="A1" t="s"><v>24999</v></c></row>')
     book = io.BytesIO()
     with (
         zipfile.ZipFile(io.BytesIO(make_book())) as old,
@@ -151,9 +152,9 @@ def test_texts_of_hundreds_of_megabytes_are_not_kept_in_memory(replaced: Callabl
             new.writestr(each, texts if each == TEXTS else sheet if each == SHEET else old.read(each))
     program = Path(reader.__file__).read_text()
     assert program.count("MEMORY_BYTES = 512 *") == 1
-    replaced(program.replace("MEMORY_BYTES = 512 *", "MEMORY_BYTES = 160 *"))
+    replaced(program.replace("MEMORY_BYTES = 512 *", "MEMORY_BYTES = 100 *"))
     with opened_rows(book) as rows:
-        assert [row[0][:7] for row in rows] == ["39999xx"]
+        assert [row[0][:7] for row in rows] == ["24999xx"]
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV])

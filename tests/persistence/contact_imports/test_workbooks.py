@@ -25,6 +25,7 @@ from persistence.media.store import FolderStore
 from persistence.tables.accounts import workspace as workspace_table
 from persistence.tables.contacts import contact
 from persistence.workspaces.records import Workspace
+from persistence.workspaces.writes import create_workspace
 from relayboard.usage.data import ENCODINGS as OFFERED
 from tests.persistence.contact_imports.test_contact_imports import Desk, csv_of
 
@@ -191,11 +192,27 @@ def desks(database: Database, workspace: Workspace, other_workspace: Workspace, 
     return Desk(database, workspace, store), Desk(database, other_workspace, store)
 
 
+@pytest.fixture
+def make_desk(database: Database, tmp_path: Path) -> Callable[..., Desk]:
+    """A desk in a workspace of its own."""
+    store = FolderStore(f"file://{tmp_path / 'media'}")
+
+    def make(number_format: str | None = None) -> Desk:
+        with database.writing() as tx:
+            made = create_workspace(tx, "Clinic", country="RW", timezone="Africa/Kigali", languages=("eng",))
+            mine = workspace_table.c.id == made.id
+            tx.execute(update(workspace_table).where(mine).values(number_format=number_format))
+        return Desk(database, replace(made, number_format=number_format), store)
+
+    return make
+
+
+@pytest.mark.together
 @READ
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_file_as_organisations_bring_it_is_imported(desks: tuple[Desk, Desk], kind: str) -> None:
+def test_a_file_as_organisations_bring_it_is_imported(make_desk: Callable[..., Desk], kind: str) -> None:
     content, expected = KINDS[kind]
-    desk, _ = desks
+    desk = make_desk()
 
     done = desk.bring(content)
 
@@ -203,9 +220,10 @@ def test_a_file_as_organisations_bring_it_is_imported(desks: tuple[Desk, Desk], 
     assert {each["urns"][0].removeprefix("tel:"): each["name"] for each in desk.contacts()} == expected
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("kind", EXPORTED)
-def test_what_was_imported_is_equal_after_a_round_trip(desks: tuple[Desk, Desk], kind: str) -> None:
-    here, there = desks
+def test_what_was_imported_is_equal_after_a_round_trip(make_desk: Callable[..., Desk], kind: str) -> None:
+    here, there = make_desk(), make_desk()
     assert here.bring(KINDS[kind][0])["created"] == 2
     for form in (CSV, XLSX):
         assert there.bring(here.export(form), f"export.{form}")["rejected"] == 0
@@ -239,7 +257,7 @@ def test_dates_of_every_year_are_equal_after_a_round_trip(desks: tuple[Desk, Des
 
     assert {text: datetime.fromisoformat(due).date() for text, due in stored.items()} == DAYS
     assert all(map(RFC_3339.fullmatch, stored.values()))
-    for form in (CSV, XLSX):
+    for form in (CSV, XLSX) if zone == "America/Juneau" else (CSV,):
         done = there.bring(here.export(form), f"export.{form}")
         assert {each["unread"] for each in done["columns"]} == {0}
         assert people_of(there) == people_of(here)
@@ -290,11 +308,12 @@ def test_years_of_two_digits_are_told_with_the_year_as_which_they_are_read(desks
     }
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(("unread", "created", "status"), [("reject", 1, "completed"), ("refuse", 0, "failed")])
 def test_the_owner_of_a_file_chooses_what_is_done_with_values_that_are_not_understood(
-    desks: tuple[Desk, Desk], unread: str, created: int, status: str
+    make_desk: Callable[..., Desk], unread: str, created: int, status: str
 ) -> None:
-    desk, _ = desks
+    desk = make_desk()
     uuid = desk.upload(csv_of([["Phone", "Age"], [A, "30"], [B, "abc"]]))
     with desk.database.writing() as tx:
         start_import(tx, desk.workspace, uuid, [Choice("new:Age:number", place=2)], None, {"unread": unread})
@@ -324,6 +343,7 @@ def test_the_values_say_which_order_of_days_and_months_and_which_decimal_sign_th
     assert (reading["date_style"], reading["decimal_sign"]) == expected
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("own", "numbers", "read", "unread"),
     [
@@ -338,38 +358,35 @@ def test_the_values_say_which_order_of_days_and_months_and_which_decimal_sign_th
     ],
 )
 def test_numbers_are_read_as_the_file_writes_them_and_otherwise_as_the_workspace_does(
-    desks: tuple[Desk, Desk], own: str | None, numbers: list[str], read: list[str | None], unread: int
+    make_desk: Callable[..., Desk], own: str | None, numbers: list[str], read: list[str | None], unread: int
 ) -> None:
-    desk = replace(desks[0], workspace=replace(desks[0].workspace, number_format=own))
-    with desk.database.writing() as tx:
-        tx.execute(update(workspace_table).where(workspace_table.c.id == desk.workspace.id).values(number_format=own))
+    desk = make_desk(own)
     rows = [["Phone", "Weight"], [A, numbers[0]], [B, numbers[1]]]
     uuid = desk.upload("\n".join(";".join(row) for row in rows).encode())
     desk.start(uuid, {"Weight": "new:Weight:number"})
     desk.work()
     done = desk.show(uuid)
 
-    with desk.database.reading() as tx:
-        stored = tx.execute(select(contact.c.fields).order_by(contact.c.id)).scalars()
-        assert [next(iter(each.values())).get("number") for each in stored] == read
+    assert stored_numbers(desk) == read
     assert sum(each["unread"] for each in done["columns"]) == unread
 
 
-def test_cells_that_are_numbers_have_their_point_in_every_format(desks: tuple[Desk, Desk]) -> None:
+def stored_numbers(desk: Desk) -> list[str | None]:
+    mine = select(contact.c.fields).where(contact.c.workspace_id == desk.workspace.id).order_by(contact.c.id)
+    with desk.database.reading() as tx:
+        return [next(iter(each.values())).get("number") for each in tx.execute(mine).scalars()]
+
+
+def test_cells_that_are_numbers_have_their_point_in_every_format(make_desk: Callable[..., Desk]) -> None:
     """As `1.234` typed by people of this workspace would be 1234."""
-    desk = replace(desks[0], workspace=replace(desks[0].workspace, number_format="1.234,5"))
-    with desk.database.writing() as tx:
-        mine = workspace_table.c.id == desk.workspace.id
-        tx.execute(update(workspace_table).where(mine).values(number_format="1.234,5"))
+    desk = make_desk("1.234,5")
     rows = [["Phone", "Weight"], [A, 1.234], [B, "1.234,5"], ["+250788000300", 27.5], ["+250788000301", "abc"]]
     uuid = desk.upload(book(with_cells(rows)), "people.xlsx")
     assert desk.show(uuid)["columns"][1]["suggested"] == "new:Weight:text"
     desk.start(uuid, {"Weight": "new:Weight:number"})
     desk.work()
 
-    with desk.database.reading() as tx:
-        stored = tx.execute(select(contact.c.fields).order_by(contact.c.id)).scalars()
-        assert [next(iter(each.values())).get("number") for each in stored] == ["1.234", "1234.5", "27.5", None]
+    assert stored_numbers(desk) == ["1.234", "1234.5", "27.5", None]
     assert sum(each["unread"] for each in desk.show(uuid)["columns"]) == 1
 
 
@@ -450,15 +467,13 @@ def test_a_long_cell_rejects_its_row_unless_its_column_is_left_out(desks: tuple[
     assert "Name: A cell may have 10000 characters" in desk.rejects(desk.show(uuid))
 
 
-@pytest.mark.parametrize("number", ["+5215512345678", "52 1 55 1234 5678", "005215512345678"])
-def test_a_number_in_an_old_form_is_rejected_with_its_new_form(desks: tuple[Desk, Desk], number: str) -> None:
+def test_a_number_in_an_old_form_is_rejected_with_its_new_form(desks: tuple[Desk, Desk]) -> None:
     desk, _ = desks
-    uuid = desk.upload(csv_of([["URN:Tel", "Name"], [number, "Ana"], [A, "Amina"]]))
-    desk.start(uuid)
-    desk.work()
+    old = [[number, "Ana"] for number in ("+5215512345678", "52 1 55 1234 5678", "005215512345678")]
+    done = desk.bring(csv_of([["URN:Tel", "Name"], *old, [A, "Amina"]]))
 
-    assert (desk.show(uuid)["created"], desk.show(uuid)["rejected"]) == (1, 1)
-    assert "an old form (Mexico, before 2019) of +525512345678" in desk.rejects(desk.show(uuid))
+    assert (done["created"], done["rejected"]) == (1, 3)
+    assert desk.rejects(done).count("an old form (Mexico, before 2019) of +525512345678") == 3
 
 
 def test_columns_are_told_by_their_place(desks: tuple[Desk, Desk]) -> None:
@@ -472,6 +487,7 @@ def test_columns_are_told_by_their_place(desks: tuple[Desk, Desk]) -> None:
     assert [each["name"] for each in desk.contacts()] == ["Chief Ntare"]
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("header", "name", "key"),
     [
@@ -485,9 +501,9 @@ def test_columns_are_told_by_their_place(desks: tuple[Desk, Desk]) -> None:
     ],
 )
 def test_the_name_of_a_new_field_is_cleaned_from_its_header(
-    desks: tuple[Desk, Desk], header: str, name: str, key: str | None
+    make_desk: Callable[..., Desk], header: str, name: str, key: str | None
 ) -> None:
-    desk, _ = desks
+    desk = make_desk()
     uuid = desk.upload(csv_of([["Phone", header], [A, "some text"]]))
     column = desk.show(uuid)["columns"][1]
     assert column["suggested"].startswith(f"new:{name}")
@@ -498,6 +514,7 @@ def test_the_name_of_a_new_field_is_cleaned_from_its_header(
     )
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("encoding", "name"),
     [("cp1250", "Łucja"), ("cp1257", "Agnė"), ("euc-jp", "山田太郎"), ("koi8-u", "Їжак"), ("iso-8859-2", "Łukasz")],

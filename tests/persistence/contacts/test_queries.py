@@ -240,16 +240,15 @@ NAMES = [
 PREFIXES = ["bo", "55", "カタ", "bob", "lu", "_カ", "cc", "\u05d2\u05d3"]
 
 
-@pytest.mark.parametrize("prefix", PREFIXES)
-def test_words_of_names_begin_at_the_same_places_in_every_database(database, people, prefix):
+def test_words_of_names_begin_at_the_same_places_in_every_database(database, people):
     with database.writing() as tx:
         for number, name in enumerate(NAMES, start=10):
             row = {"workspace_id": 1, "id": number, "name": name, "fields": {}}
             tx.execute(insert(contact).values(**row, created_on=tx.now, modified_on=tx.now))
 
-    found = find_ids(database, make_name_match(contact.c.name, [prefix]) & (contact.c.id >= 10))
-
-    assert [NAMES[id_ - 10] for id_ in found] == [name for name in NAMES if matches_name(name, [prefix])]
+    for prefix in PREFIXES:
+        found = find_ids(database, make_name_match(contact.c.name, [prefix]) & (contact.c.id >= 10))
+        assert [NAMES[id_ - 10] for id_ in found] == [name for name in NAMES if matches_name(name, [prefix])], prefix
 
 
 def test_patterns_take_characters_with_a_meaning_as_they_are():

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 
 import pytest
 from sqlalchemy import event, func, select, text
@@ -20,6 +21,7 @@ from persistence.tables.messages import ARCHIVED, DELETED, VISIBLE, label, messa
 from persistence.workspaces.records import Workspace
 from testbed.running import wait_until
 from tests.factories import make_contact, make_messages, make_named
+from tests.thinned import EVERY_CASE
 
 ON_POSTGRESQL = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 """On SQLite one transaction writes at a time, so these meetings cannot be made."""
@@ -94,8 +96,9 @@ def meet(database: Database, workspace: Workspace, first: Act, ids: Sequence[int
 @ON_POSTGRESQL
 @pytest.mark.parametrize("first", [add_it, remove_it, delete_it, archive_messages, restore_messages])
 @pytest.mark.parametrize("second", [archive_messages, restore_messages])
-@pytest.mark.parametrize("is_archived", [False, True])
-@pytest.mark.parametrize("by_uuid", [False, True])
+@pytest.mark.parametrize(
+    ("is_archived", "by_uuid"), [*product([False, True], repeat=2)] if EVERY_CASE else [(False, True), (True, False)]
+)
 def test_messages_that_others_have_just_changed_are_moved_and_counted_as_they_are_then(
     database: Database, workspace: Workspace, ids: list[int], first: Act, second: Move, is_archived: bool, by_uuid: bool
 ) -> None:

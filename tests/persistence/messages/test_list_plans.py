@@ -71,6 +71,7 @@ def _plan(database: Database, statement: str, given: Any) -> str:
     return "\n".join(str(row[-1]) for row in rows)
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("name", ["before", "after"])
 def test_a_time_among_sent_messages_begins_where_they_were_sent(
     database: Database, workspace: Workspace, channels: tuple[int, int], name: str, clock: Any
@@ -102,6 +103,7 @@ def test_a_word_that_few_messages_have_is_not_looked_for_in_all(
 
 
 @on_postgresql
+@pytest.mark.together
 @pytest.mark.parametrize("asked", [{"direction": ["O"]}, {"status": ["S"]}, {"status": ["D"]}], ids=json.dumps)
 def test_a_direction_or_status_that_a_channel_never_has_is_not_looked_for_among_all(
     database: Database, workspace: Workspace, channels: tuple[int, int], asked: dict[str, list[str]]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Engine, MetaData, Table, inspect, select, text
+from sqlalchemy import Engine, MetaData, inspect, select, text
 
 from persistence.migrations import FOLDER
 from persistence.migrations.word_index import WORD_TABLE
@@ -41,11 +41,11 @@ def read_rows(engine: Engine) -> Rows:
     """All rows of a database by table, in the order of their keys, without what the schema itself notes and what is
     made of other tables."""
     found: Rows = {}
+    names = set(inspect(engine).get_table_names()) - {"alembic_version", "schema_note"}
+    metadata = MetaData()
+    metadata.reflect(engine, only=[name for name in names if not name.startswith(WORD_TABLE)])
     with engine.connect() as connection:
-        for name in sorted(set(inspect(engine).get_table_names()) - {"alembic_version", "schema_note"}):
-            if name.startswith(WORD_TABLE):
-                continue
-            table = Table(name, MetaData(), autoload_with=connection)
+        for name, table in sorted(metadata.tables.items()):
             key = sorted(each.name for each in table.primary_key)
             rows = connection.execute(select(table)).mappings()
             found[name] = sorted(

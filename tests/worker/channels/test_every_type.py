@@ -279,7 +279,8 @@ def test_every_type_has_a_play() -> None:
     assert [name for name in TYPES_PLAYED if PLAY not in FILES[name]] == []
 
 
-def test_a_message_arrives_as_written_and_is_wired(world: World) -> None:
+def test_a_message_arrives_as_written_and_a_status_names_it_by_the_id_of_the_provider(world: World) -> None:
+    """A status of a message of nobody changes nothing."""
     accounts = world.open(PLAYED)
     sent = {each.name: each.send(f"Good morning from {each.name}") for each in accounts}
 
@@ -293,6 +294,18 @@ def test_a_message_arrives_as_written_and_is_wired(world: World) -> None:
         wanted = account.fill(account.play["request"], text=f"Good morning from {account.name}", **words)
         is_as_written(Request("POST", f"http://{got.headers['host']}{got.path}", got.headers, got.body), wanted)
 
+    told = [each for each in accounts if "status" in each.play]
+    for account in told:
+        account.call("status", id="of-somebody-else", message=2**31 - 1)
+    assert set(world.states(sent).values()) == {("wired", None)}
+    for account in told:
+        said = account.call("status", id=f"{account.key}-1", message=sent[account.name])
+        assert (account.name, said.status_code) == (account.name, 200)
+    states = world.states({each.name: sent[each.name] for each in told})
+    assert {name: state for name, (state, _) in states.items()} == {
+        each.name: each.play.get("becomes", "delivered") for each in told
+    }
+
 
 def test_an_incoming_message_is_stored_once_however_often_it_is_told(world: World) -> None:
     accounts = world.open(PLAYED)
@@ -304,28 +317,10 @@ def test_an_incoming_message_is_stored_once_however_often_it_is_told(world: Worl
     wanted = {each.name: [(f"{each.scheme}:{each.to}", "Yes & no = ü 👍", [])] for each in accounts}
     assert {each.name: each.stored() for each in accounts} == wanted
 
-
-def test_two_messages_with_the_same_text_are_two(world: World) -> None:
-    accounts = world.open([name for name in PLAYED if "{id}" in str(PLAYS[name]["received"])])
-
-    for account in accounts:
-        for id_ in ("in-1", "in-2"):
-            account.call("received", id=id_, text="Yes")
-
-    assert {each.name: len(each.stored()) for each in accounts} == {each.name: 2 for each in accounts}
-
-
-def test_a_status_names_the_message_by_the_id_of_the_provider(world: World) -> None:
-    accounts = world.open(have("status"))
-    sent = {each.name: each.send("Good morning") for each in accounts}
-    world.wait_for(sent, ("wired", None))
-
-    for account in accounts:
-        said = account.call("status", id=f"{account.key}-1", message=sent[account.name])
-        assert (account.name, said.status_code) == (account.name, 200)
-
-    states = {name: state for name, (state, _) in world.states(sent).items()}
-    assert states == {each.name: each.play.get("becomes", "delivered") for each in accounts}
+    numbered = [each for each in accounts if "{id}" in str(each.play["received"])]
+    for account in numbered:
+        account.call("received", id="in-2", text="Yes & no = ü 👍")
+    assert {each.name: each.stored() for each in numbered} == {each.name: 2 * wanted[each.name] for each in numbered}
 
 
 def test_a_message_that_failed_says_what_its_provider_says(world: World) -> None:
@@ -338,17 +333,6 @@ def test_a_message_that_failed_says_what_its_provider_says(world: World) -> None
 
     assert {name: state for name, (state, _) in world.states(sent).items()} == dict.fromkeys(sent, "failed")
     assert world.details(sent) == {each.name: each.play["detail"] for each in accounts}
-
-
-def test_a_status_of_a_message_of_nobody_changes_nothing(world: World) -> None:
-    accounts = world.open(have("status"))
-    sent = {each.name: each.send("Good morning") for each in accounts}
-    world.wait_for(sent, ("wired", None))
-
-    for account in accounts:
-        account.call("status", id="of-somebody-else", message=2**31 - 1)
-
-    assert set(world.states(sent).values()) == {("wired", None)}
 
 
 def test_what_is_signed_wrong_is_refused_and_not_stored(world: World) -> None:
@@ -405,7 +389,7 @@ def test_a_provider_that_is_down_is_asked_again_and_then_the_message_fails_with_
 
 
 def test_a_slow_provider_holds_up_no_other_channel(world: World) -> None:
-    slow, quick = world.open([*PLAYED, *PRESETS]), world.open(PLAYED)
+    slow, quick = world.open(PLAYED), world.open(PLAYED)
     for account in slow:
         account.released.clear()
     held = {each.name: each.send("Good morning") for each in slow}
