@@ -17,7 +17,6 @@ from persistence.broadcasts import expansion as broadcasts
 from persistence.campaigns import fires, firing
 from persistence.channels import gateway_leases as gateways
 from persistence.channels.connections import CONNECTIONS
-from persistence.contacts import leases as contacts
 from persistence.data_jobs import LEASE, Performer, give_back, take_next
 from persistence.database import Database, Transaction
 from persistence.deliveries import leases as deliveries
@@ -27,6 +26,7 @@ from persistence.flow_starts import batches
 from persistence.groups import smart_groups
 from persistence.leases import MOST_ATTEMPTS, Leases
 from persistence.media import incoming
+from persistence.sessions import parking as contacts
 from persistence.tables.complete import metadata
 from persistence.tables.data_jobs import contact_import, contact_job, data_request, export
 from persistence.tables.deliveries import DELIVERED, delivery

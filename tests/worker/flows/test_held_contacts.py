@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import text
 
-from persistence.contacts import leases
 from persistence.database import Database, Transaction
+from persistence.sessions import parking
 from persistence.sessions.parking import acquire_leases, lock_leased
 from persistence.workspaces.records import Workspace
 from testbed.patience import PATIENCE_SECONDS
@@ -55,7 +55,7 @@ def contact_id(database: Database, workspace: Workspace) -> int:
 def test_what_is_due_for_a_contact_that_is_just_changed_is_done_when_that_has_ended(
     database: Database, workspace: Workspace, runtime: Runtime, contact_id: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(leases, "AWAIT_MS", int(PATIENCE_SECONDS * 1000))
+    monkeypatch.setattr(parking, "AWAIT_MS", int(PATIENCE_SECONDS * 1000))
     due = Due(runtime, workspace, contact_id)
 
     with ThreadPoolExecutor(1) as threads:
@@ -73,7 +73,7 @@ def test_what_is_due_for_a_contact_that_is_just_changed_is_done_when_that_has_en
 def test_a_contact_that_is_held_for_long_is_left_to_the_next_sweep(
     database: Database, workspace: Workspace, runtime: Runtime, contact_id: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(leases, "AWAIT_MS", 1)
+    monkeypatch.setattr(parking, "AWAIT_MS", 1)
     due = Due(runtime, workspace, contact_id)
 
     with database.writing() as changing:
