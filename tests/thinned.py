@@ -69,7 +69,6 @@ ASKING_DATABASES = (
     "tests/persistence/contact_imports/test_taking_back.py::test_taking_back_goes_on",
     "tests/persistence/data_requests/test_erasing.py::test_a_worker",
     "tests/persistence/data_requests/test_erasing.py::test_nothing",
-    "tests/persistence/definitions/test_any_file.py",
     "tests/persistence/service/test_backlog.py::test_a_snapshot",
     "tests/persistence/service/test_backlog.py::test_no_number",
     "tests/persistence/sessions/test_sessions.py::TestSaveSessions::test_the_lease",
@@ -106,13 +105,11 @@ ASKING_DATABASES = (
     "tests/worker/mirrors/test_contacts.py",
     "tests/worker/push/test_pushing.py::TestWhen::test_nobody_pushes_twice",
     "tests/worker/test_archiving.py::test_of_two",
-    "tests/worker/test_archiving.py::test_work_that_ends",
     "tests/worker/test_campaigns.py::TestChangesMeanwhile::test_a_fire_that_was_overtaken",
     "tests/worker/test_campaigns.py::TestWhatIsToCome",
     "tests/worker/test_campaigns.py::TestWorkers",
     "tests/worker/test_mail.py::test_a_letter_that_was_sent_while",
     "tests/worker/test_run_archiving.py::test_flows_go_on_counting",
-    "tests/worker/test_run_archiving.py::test_work_that_ends",
     "tests/worker/webhooks/test_dispatcher.py::TestManyReceivers::test_a_lease",
     "tests/worker/webhooks/test_dispatcher.py::TestManyReceivers::test_each_event",
     "tests/worker/webhooks/test_dispatcher.py::TestReplies::test_a_reply_is_sent_once",
@@ -126,12 +123,14 @@ ASKING_NO_DATABASE = (
     "tests/handlers/",
     "tests/persistence/accounts/",
     "tests/persistence/backups/test_backups.py",
+    "tests/persistence/broadcasts/test_expansion.py::TestTexts",
     "tests/persistence/campaigns/test_scheduling.py",
     "tests/persistence/channels/test_health.py",
     "tests/persistence/channels/test_terms.py",
     "tests/persistence/contact_imports/",
     "tests/persistence/data_requests/",
     "tests/persistence/definitions/",
+    "tests/persistence/deliveries/test_settings.py",
     "tests/persistence/flows/",
     "tests/persistence/move/",
     "tests/persistence/secrets/",
@@ -175,6 +174,8 @@ ON_POSTGRESQL = (
     "tests/faults/test_mail_kills.py",
     "tests/faults/test_push_kills.py",
     "tests/faults/test_smpp_kills.py",
+    "tests/persistence/test_migrations.py::test_a_revision_is_written",
+    "tests/persistence/workspace_files/test_workspace_files.py::test_rows_get_other_ids",
     "tests/worker/mirrors/test_everything_of_contacts.py::test_mirrors_miss_nothing",
     "tests/worker/mirrors/test_flows.py::test_a_mirror_misses_nothing",
     "tests/worker/mirrors/test_globals.py::test_a_mirror_misses_nothing",
@@ -187,7 +188,8 @@ ON_POSTGRESQL = (
 )
 """Stories of killed workers and of writers side by side, each told where it breaks first: there a worker is several
 processes, what a killed one had begun may still be committed, and writers do not wait for one another. Leases, and the
-kills of `tests/faults/test_kills.py`, are tested on both."""
+kills of `tests/faults/test_kills.py`, are tested on both. Also how a revision is written, where keys have the workspace
+in them, and the ids of rows that come from there."""
 FEW = 4
 """Fewer cases than these are all asked on both."""
 

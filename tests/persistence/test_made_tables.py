@@ -84,7 +84,7 @@ def references(engine: Engine) -> Rows:
     """Each key of a table with the table that it names and what follows when that row goes; without the workspace,
     which revisions add to keys on PostgreSQL.
     """
-    found = inspect(engine)
+    found = inspect(engine).get_multi_foreign_keys()
     return {
         (
             table,
@@ -96,6 +96,6 @@ def references(engine: Engine) -> Rows:
             each["referred_table"],
             *sorted(each.get("options", {}).items()),
         )
-        for table in set(found.get_table_names()) - {ALEMBIC}
-        for each in found.get_foreign_keys(table)
+        for (_, table), keys in found.items()
+        for each in keys
     }

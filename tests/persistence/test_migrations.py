@@ -69,13 +69,14 @@ def _is_compared(item: Any, name: str | None, kind: str, *_rest: object) -> bool
 
 def test_rows_of_workspaces_have_the_workspace_in_all_keys_of_a_server(migrated_database: Database) -> None:
     found = inspect(migrated_database.engine)
+    primary_keys, foreign_keys = found.get_multi_pk_constraint(), found.get_multi_foreign_keys()
     spread = {OWNER} if not migrated_database.sqlite else set()
 
     for table in metadata.sorted_tables:
         is_owned = OWNER in table.c and table.name not in SHARED
-        primary = set(found.get_pk_constraint(table.name)["constrained_columns"])
+        primary = set(primary_keys[None, table.name]["constrained_columns"])
         assert primary == {each.name for each in table.primary_key} | (spread if is_owned else set())
-        present = {(*each["constrained_columns"],) for each in found.get_foreign_keys(table.name)}
+        present = {(*each["constrained_columns"],) for each in foreign_keys[None, table.name]}
         wanted = set()
         for each in table.foreign_keys:
             is_within = is_owned and each.column.table.name not in SHARED

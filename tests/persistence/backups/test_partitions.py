@@ -54,8 +54,8 @@ def counts(url: str) -> dict[str, int]:
 
 def references(url: str) -> set[tuple[str, str]]:
     engine = create_engine(url)
-    found = inspect(engine)
-    keys = {(name, str(key["name"])) for name in metadata.tables for key in found.get_foreign_keys(name)}
+    found = inspect(engine).get_multi_foreign_keys()
+    keys = {(name, str(key["name"])) for name in metadata.tables for key in found[None, name]}
     engine.dispose()
     return keys
 

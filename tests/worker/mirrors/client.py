@@ -18,7 +18,7 @@ Operation = Callable[[int], object]
 OF_OTHERS = ("name", "urn", "first_name", "last_name")
 """What a record shows of another one beside its `uuid` or `email`, by which a mirror joins the two."""
 SHORT_SECONDS = 0.05
-LOOK_SECONDS = 0.02
+LOOK_SECONDS = 0.05
 """Between two looks of a mirror: often enough to meet each write, and less work than the writes themselves."""
 TURNS = 2
 WRITERS = 5
