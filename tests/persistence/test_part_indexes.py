@@ -90,6 +90,7 @@ class Crowd:
 
     database: Database
     workspace: Workspace
+    size: int
     smaller: Workspace
 
 
@@ -103,9 +104,10 @@ def crowd(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             template = request.getfixturevalue("postgres_template")
             url = stack.enter_context(postgres_database(request.getfixturevalue("postgres_url"), template))
         database = stack.enter_context(closing(Database(url)))
-        workspace, smaller = add_crowd(database, CROWD, WITHOUT_SPACES), add_crowd(database, CROWD // 2)
+        size = 100 if database.sqlite else CROWD  # only PostgreSQL chooses between ways by it
+        workspace, smaller = add_crowd(database, size, WITHOUT_SPACES), add_crowd(database, size // 2)
         tidy_up(database)
-        yield Crowd(database, workspace, smaller)
+        yield Crowd(database, workspace, size + len(WITHOUT_SPACES) + 1, smaller)
 
 
 def tidy_up(database: Database) -> None:
@@ -168,11 +170,12 @@ def test_a_part_of_less_than_three_letters_is_looked_for_beside_the_index(crowd:
         ('tel ~ "%%%"', 0),
         ("tel ~ +2507885", 1),
         ("tel = 250788555777", 0),
-        ('name != "zoë o\'berta"', CROWD + len(WITHOUT_SPACES)),
+        ('name != "zoë o\'berta"', -1),
     ],
 )
 def test_characters_of_patterns_are_characters_and_case_is_none(crowd: Crowd, query: str, count: int) -> None:
-    assert len(search(crowd.database, crowd.workspace, query)) == count
+    """How many are found, or with a minus, how many are not."""
+    assert len(search(crowd.database, crowd.workspace, query)) == count % crowd.size
 
 
 @crowd_on_postgresql

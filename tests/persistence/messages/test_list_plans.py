@@ -85,9 +85,8 @@ def test_a_time_among_sent_messages_begins_where_they_were_sent(
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-@pytest.mark.parametrize("search", ["rare", "nowhere"])
 def test_a_word_that_few_messages_have_is_not_looked_for_in_all(
-    database: Database, workspace: Workspace, channels: tuple[int, int], search: str
+    database: Database, workspace: Workspace, channels: tuple[int, int]
 ) -> None:
     with database.writing() as tx:
         tx.execute(
@@ -96,10 +95,10 @@ def test_a_word_that_few_messages_have_is_not_looked_for_in_all(
             .values(text="a rare word")
         )
 
-    words, *_, page = explain(database, workspace, MESSAGES, search=search)
-
-    assert "message_words" in words
-    assert "json_each" in page and "ix_message_page" not in page, page
+    for search in ("rare", "nowhere"):
+        words, *_, page = explain(database, workspace, MESSAGES, search=search)
+        assert "message_words" in words, search
+        assert "json_each" in page and "ix_message_page" not in page, page
 
 
 @on_postgresql
