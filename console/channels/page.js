@@ -31,7 +31,7 @@ export default function Channels({ place }) {
 function ChannelList() {
   const list = useList("channels", {});
   const alarms = useList("channel_alarms", {});
-  useChanges(["channel", "channel_gone"], () => Promise.all([list.refresh(), alarms.refresh()]));
+  useChanges(["channel", "channel_gone"], (told) => Promise.all([list.refresh(told), alarms.refresh(told)]));
   const isEmpty = list.items.length === 0 && !list.loading && !list.problem;
   const add = may("claim_relayer") && html`<a class="button primary" href=${link(["channels", "add"])}><${Icon} name="plus" size=${18} /> ${t("catalogue.title")}</a>`;
   return html`

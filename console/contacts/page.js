@@ -41,10 +41,14 @@ function ContactsPage({ query }) {
   const [saving, setSaving] = useState(false);
   const [counted, setCounted] = useState(0);
   const groups = useAll("groups", counted);
-  useChanges(["contact"], () => setCounted((times) => times + 1));
   const sorted = /** @type {Order} */ (order in ORDERS ? order : "");
   const sort = (/** @type {Order} */ chosen) => go(["contacts"], { ...query, order: chosen });
   const list = useList("contacts", { group: group || undefined, query: search || undefined, ...ORDERS[sorted].asked });
+  useChanges(["contact"], (told) => {
+    setCounted((times) => times + 1);
+    // Each message changes its contact: rows are asked for again only if nobody knows what changed.
+    return told || list.loading ? undefined : list.refresh();
+  });
   const total = useCount({ group: group || undefined, query: search || undefined }, counted);
   // Who is new, or joins a group while its query is looked at, would be counted and not shown.
   useEffect(() => {

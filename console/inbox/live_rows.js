@@ -95,17 +95,18 @@ function mayEnter(told, { folder, unread, assignee }, hasMore) {
 export function useLiveRows(list, filters) {
   const present = useRef({ list, filters });
   present.current = { list, filters };
-  const isMissed = useRef(false);
+  /** What was told while a page was on its way. */
+  const missed = useRef(/** @type {Told[]} */ ([]));
   useEffect(() => {
     // The page that has come may have been made before what was told meanwhile.
-    if (list.loading || !isMissed.current) return;
-    isMissed.current = false;
-    list.refresh();
+    if (list.loading || missed.current.length === 0) return;
+    void list.refresh(missed.current);
+    missed.current = [];
   }, [list.loading]);
   useChanges(["message", "ticket", "conversation", "mark", "row"], async (records) => {
     if (!records) return list.refresh();
     const { list: shown, filters: asked } = present.current;
-    isMissed.current ||= shown.loading;
+    if (shown.loading) missed.current = [...missed.current, ...records];
     const rows = new Map(shown.items.map((row) => [row.uuid, row]));
     /** @type {Set<string>} */
     const unknown = new Set();

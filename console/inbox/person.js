@@ -7,7 +7,7 @@ import { Badge, Waiting } from "../parts/small.js";
 import { get } from "../shared/api.js";
 import { useChanges, useInTurn } from "../shared/changes.js";
 import { fieldText } from "../shared/field_values.js";
-import { useAll } from "../shared/lists.js";
+import { keptItems, useAll, useKept } from "../shared/lists.js";
 import { link } from "../shared/router.js";
 import { may } from "../shared/session.js";
 import { fullTime, languageName, listTime, t, word } from "../shared/texts.js";
@@ -56,7 +56,10 @@ export default function Person({ contact, uuid, items, tickets, isDrawer, onChan
 function Facts({ contact, onChange }) {
   const [editing, setEditing] = useState(false);
   const groups = useAll(editing ? "groups" : null);
-  const fields = useAll("fields").filter(({ key }) => contact.fields[key ?? ""]);
+  // A contact has the keys of all that there are: one that is not known tells of a new field.
+  const known = new Set(keptItems("fields").map(({ key }) => key));
+  const unknown = Object.keys(contact.fields).filter((key) => !known.has(key)).join();
+  const fields = useKept("fields", unknown || undefined).filter(({ key }) => contact.fields[key ?? ""]);
   return html`
     <section>
       <header>

@@ -1,8 +1,8 @@
 /** By which channel a message to a contact goes, and what that channel takes now. */
 
 import { get } from "../shared/api.js";
-import { useInTurn } from "../shared/changes.js";
-import { useEffect, useState } from "../shared/ui.js";
+import { useChanges, useInTurn } from "../shared/changes.js";
+import { useEffect, useRef, useState } from "../shared/ui.js";
 
 /** @typedef {import("../shared/contract.js").Found<"contact_routes">} Route */
 
@@ -10,13 +10,20 @@ import { useEffect, useState } from "../shared/ui.js";
 const LONGEST_MS = 2 ** 31 - 1;
 
 /**
- * How a message to a contact goes now; asked again with each message and when what it says ends. Null if it is not known.
- * @param {string} contact @param {number} newest the id of the newest message that is known @returns {Route | null}
+ * How a message to a contact goes now; asked again with each message of the contact and when what it says ends. Null if it is not known.
+ * @param {string} contact @returns {Route | null}
  */
-export function useRoute(contact, newest) {
+export function useRoute(contact) {
   const [route, setRoute] = useState(/** @type {Route | null} */ (null));
   const load = useInTurn(() => get("contact_routes", { contact }).then(setRoute, () => setRoute(null)));
-  useEffect(() => void load(), [contact, newest]);
+  useEffect(() => void load(), [contact]);
+  // Only what the contact writes changes it, and the stream tells of a message again when it is labelled or archived.
+  const told = useRef(0);
+  useChanges(["message"], load, ({ contact: its, direction, id }) => {
+    const isNew = its?.uuid === contact && direction === "in" && id > told.current;
+    if (isNew) told.current = id;
+    return isNew;
+  });
   const until = route?.takes_text_until;
   useEffect(() => {
     if (!until) return;

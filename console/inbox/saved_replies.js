@@ -3,11 +3,11 @@
 import { attempt } from "../parts/notices.js";
 import { newKey, post, remove } from "../shared/api.js";
 import { fieldText } from "../shared/field_values.js";
-import { loadAll, useAll } from "../shared/lists.js";
+import { reachKept, renewKept, useKept } from "../shared/lists.js";
 import { folded } from "../shared/marked.js";
 import { may } from "../shared/session.js";
 import { t } from "../shared/texts.js";
-import { html, useEffect, useState } from "../shared/ui.js";
+import { html, useEffect } from "../shared/ui.js";
 
 /** @typedef {import("../shared/contract.js").Listed<"saved_replies">} SavedReply */
 /** @typedef {import("../shared/contract.js").Listed<"fields">} FieldRecord */
@@ -36,10 +36,9 @@ export const filledIn = (text, contact, fields) =>
  * @returns {[(import("../parts/menu.js").Item | null)[], SavedReply[] | null, FieldRecord[]]}
  */
 export function useSavedReplies(text, use) {
-  const [saved, setSaved] = useState(/** @type {SavedReply[]} */ ([]));
-  const load = () => loadAll("saved_replies").then(setSaved, () => {});
-  useEffect(() => void load(), []);
-  const fields = useAll(saved.some((reply) => reply.text.includes("@contact.fields.")) ? "fields" : null);
+  const saved = useKept("saved_replies");
+  const load = () => renewKept("saved_replies");
+  const fields = useKept(saved.some((reply) => reply.text.includes("@contact.fields.")) ? "fields" : null);
   const present = text.trim();
   const same = saved.find((reply) => reply.text === present);
   const keep = async (/** @type {{name: string, text: string, label?: string | null, closes_ticket?: boolean}} */ reply, key = newKey()) => {
@@ -55,6 +54,8 @@ export function useSavedReplies(text, use) {
   const forget = (/** @type {SavedReply} */ { uuid, name, text, label, closes_ticket }) =>
     attempt(() => drop(uuid), t("reply.is_forgotten"), (key) => keep({ name, text, label: label?.uuid ?? null, closes_ticket }, key).then(() => {}));
   const sought = /^\/([^\n]*)$/.exec(text)?.[1];
+  const isSought = sought !== undefined;
+  useEffect(() => void (isSought && reachKept("saved_replies")), [isSought]);
   const found = sought === undefined ? null : saved.filter((reply) => has(`${reply.name} ${reply.text}`, sought)).slice(0, MOST_FOUND);
   const entries = [
     ...saved.map((reply) => ({ id: reply.uuid, text: reply.name, onPick: () => use(reply) })),

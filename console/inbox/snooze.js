@@ -29,7 +29,9 @@ export function Snoozed({ contact }) {
   const [found, setFound] = useState(/** @type {Pick<import("../shared/contract.js").Records["conversation"], "folder" | "snoozed_until" | "snoozed_by"> | undefined} */ (undefined));
   const load = () => get("conversations", { contact, fields: ["folder", "snoozed_until", "snoozed_by"] }).then(({ results }) => setFound(results[0]), () => {});
   useEffect(() => void load(), [contact]);
-  useChanges(["conversation", "message"], load, (record) => ("contact" in record ? record.contact?.uuid : record.uuid) === contact && (!("contact" in record) || !!found?.snoozed_until));
+  // Most changes, such as that somebody read it, say nothing of this.
+  const isOther = (/** @type {NonNullable<typeof found>} */ told) => told.folder !== found?.folder || told.snoozed_until !== found?.snoozed_until;
+  useChanges(["conversation", "message"], load, (record) => ("snoozed_until" in record ? record.uuid === contact && isOther(record) : record.contact?.uuid === contact && !!found?.snoozed_until));
   if (!found?.snoozed_until) return null;
   const { folder, snoozed_until: until, snoozed_by: by } = found;
   // Whoever is not told by the stream now sees it all the same.

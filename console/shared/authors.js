@@ -1,28 +1,17 @@
 /** Who wrote an outgoing message: a person of the workspace, a flow, a broadcast, or nobody who is known. */
 
-import { loadAll } from "./lists.js";
+import { keptItems, useKept } from "./lists.js";
 import { account } from "./session.js";
 import { t } from "./texts.js";
-import { signal, useEffect } from "./ui.js";
+import { computed } from "./ui.js";
 
 /** @typedef {Pick<import("./contract.js").Listed<"messages">, "author" | "flow" | "broadcast" | "direction">} Written */
 
-/** The names of the people of a workspace by their UUID, which are asked for once. */
-const people = signal({ workspace: "", names: /** @type {Map<string, string>} */ (new Map()) });
+/** The names of the people of the workspace by their UUID. */
+const names = computed(() => new Map(keptItems("users").map(({ uuid, name, email }) => [uuid, name || email])));
 
 /** Asks for the names, unless they are known, while the caller is drawn. */
-export function useAuthors() {
-  const workspace = account.value?.workspace.uuid ?? "";
-  useEffect(() => {
-    if (people.value.workspace === workspace) return;
-    people.value = { workspace, names: new Map() };
-    const keep = (/** @type {import("./contract.js").Listed<"users">[]} */ users) => {
-      people.value = { workspace, names: new Map(users.map(({ uuid, name, email }) => [uuid, name || email])) };
-    };
-    const forget = () => (people.value = { workspace: "", names: new Map() });
-    loadAll("users").then(keep, forget);
-  }, [workspace]);
-}
+export const useAuthors = () => void useKept("users");
 
 /** Whether the person who is signed in wrote it. @param {Written} message */
 export const isOwn = ({ author }) => !!author && author === account.value?.user.uuid;
@@ -33,7 +22,7 @@ export const senderOf = ({ direction, author, flow, broadcast }) => [direction, 
 /** How the writer of an outgoing message is called, in a word or two. @param {Written} message */
 export function authorName(message) {
   if (isOwn(message)) return t("author.you");
-  if (message.author) return people.value.names.get(message.author) ?? t("author.somebody");
+  if (message.author) return names.value.get(message.author) ?? t("author.somebody");
   if (message.broadcast !== null) return t("resource.broadcasts");
   return message.flow ? message.flow.name : t("author.unknown");
 }

@@ -1,17 +1,23 @@
 /** Lists of the API, a page at a time by its cursors. */
 
 import { cursorOf, get, Refused } from "./api.js";
+import { useInTurn } from "./changes.js";
 import { explain } from "./explain.js";
 import { onChange } from "./live.js";
-import { signal, useEffect, useRef, useState } from "./ui.js";
+import { place } from "./router.js";
+import { account } from "./session.js";
+import { computed, signal, useEffect, useRef, useState } from "./ui.js";
 
 /** @import { Filters, Listed, Readable } from "./contract.js" */
 
 /**
  * @template I
- * @typedef {{items: I[], loading: boolean, problem: string, hasMore: boolean, more: () => void, reload: () => void, refresh: () => void,
- *   change: (edit: (items: I[]) => I[]) => void}} List
+ * @typedef {{items: I[], loading: boolean, problem: string, hasMore: boolean, more: () => void, reload: () => void, refresh: (told?: Told[] | null) => Promise<void>,
+ *   change: (edit: (items: I[]) => I[]) => void}} List `refresh` takes over what may have changed, without losing what is shown: with the records that
+ *   were `told` of the newest page, and of the others if one of them is there; without, of all that is loaded
  */
+
+/** A record of which the stream told. @typedef {{uuid?: string | null, contact?: {uuid: string} | null}} Told */
 
 /** What the stream told to be gone, for good: an answer that was made before may come later. @type {Set<string>} */
 const gone = new Set();
@@ -26,12 +32,16 @@ const isThere = ({ uuid, contact }) => !gone.has(uuid) && !gone.has(contact?.uui
  * @param {(without: <I>(items: I[]) => I[]) => void} take
  */
 const useGone = (name, take) =>
-  useEffect(() => onChange((change) => {
+  useEffect(() => onGone(name, take), [name]);
+
+/** The same until the returned function is called. @type {(...of: Parameters<typeof useGone>) => () => void} */
+const onGone = (name, take) =>
+  onChange((change) => {
     if (change.kind !== "deletion") return;
     const { type, key } = change.record;
     const stays = (/** @type {any} */ item) => isThere(item) && !(key && `${type}s` === name && item.key === key);
     take((items) => (items.every(stays) ? items : items.filter(stays)));
-  }), [name]);
+  });
 
 /**
  * The records of a list that match the filters, with a function that loads the next page.
@@ -92,23 +102,37 @@ export function usePages(key, ask, name = null) {
     setLoading(false);
   };
 
-  /** Takes over the newest page without losing those that were loaded after it. */
-  const refresh = async () => {
+  /** What was told and is not taken over yet. @type {{current: Told[] | null}} */
+  const told = useRef(/** @type {Told[] | null} */ ([]));
+  const renew = useInTurn(async () => {
+    const [{ signal: stop }, records] = [present.current, told.current];
+    told.current = [];
     if (key === null) return;
+    const known = state.key === key ? state.items : [];
     try {
-      const page = await load(null, present.current.signal);
-      if (present.current.signal.aborted) return;
-      setState((old) => (old.key === key ? { ...old, ...renewed(old, page) } : old));
+      let page = await load(null, stop);
+      const isWhole = isBeyond(known, page.items, records);
+      while (isWhole && page.cursor !== null && page.items.length < known.length) {
+        const next = await load(page.cursor, stop);
+        page = { items: [...page.items, ...notIn(page.items, next.items)], cursor: next.cursor };
+      }
+      stop.throwIfAborted();
+      setState((old) => (old.key === key ? { ...old, ...(isWhole ? page : renewed(old, page)) } : old));
       setProblem("");
     } catch {
       // The next change or the next page tells.
+      told.current = joined(records, told.current);
     }
-  };
+  });
 
   useEffect(() => {
     fetchPage(null);
     return () => present.current.abort();
   }, [key]);
+  useEffect(() => {
+    // A page that was asked for came between.
+    if (!loading && told.current?.length !== 0) void renew();
+  }, [loading]);
 
   const isPresent = state.key === key;
   return {
@@ -118,7 +142,10 @@ export function usePages(key, ask, name = null) {
     hasMore: isPresent && state.cursor !== null,
     more: () => !loading && state.cursor && fetchPage(state.cursor),
     reload: () => void fetchPage(null),
-    refresh,
+    refresh: (records = null) => {
+      told.current = joined(told.current, records);
+      return renew();
+    },
     change: (edit) => setState((old) => ({ ...old, items: edit(old.items) })),
   };
 }
@@ -158,6 +185,20 @@ function renewed(old, page) {
   return { items: [...page.items, ...old.items.filter((item) => !fresh.has(idOf(item)))], cursor: old.cursor };
 }
 
+/** @param {Told[] | null} some @param {Told[] | null} others null is anything */
+const joined = (some, others) => some && others && [...some, ...others];
+
+/**
+ * Whether something that was told may stand beyond the newest page.
+ * @param {any[]} known @param {any[]} newest @param {Told[] | null} told
+ */
+function isBeyond(known, newest, told) {
+  if (known.length <= newest.length) return false;
+  const fresh = new Set(newest.map(idOf));
+  const beyond = new Set(known.map(idOf).filter((id) => !fresh.has(id)));
+  return !told || told.some(({ uuid, contact }) => beyond.has(uuid) || beyond.has(contact?.uuid));
+}
+
 /** The short lists that are missed: what went wrong, and what asks for each again. @type {import("./ui.js").Signal<{text: string, load: () => void}[]>} */
 export const missed = signal([]);
 
@@ -188,10 +229,7 @@ export function useWhole(name, state) {
   useEffect(() => {
     if (!name) return;
     let isWanted = true;
-    const mine = { text: "", load: () => void loadAll(name).then(known, lost) };
-    const miss = (/** @type {string} */ text) => {
-      if (text || missed.value.includes(mine)) missed.value = [...missed.value.filter((each) => each !== mine), ...(text ? [Object.assign(mine, { text })] : [])];
-    };
+    const [load, miss] = missing(() => void loadAll(name).then(known, lost));
     const known = (/** @type {Listed<N>[]} */ found) => {
       miss("");
       isKnown.current = true;
@@ -199,7 +237,7 @@ export function useWhole(name, state) {
     };
     // What is there already is of use until the next change asks again.
     const lost = (/** @type {unknown} */ error) => isWanted && !isKnown.current && !(error instanceof Refused && error.status === 403) && miss(explain(error));
-    mine.load();
+    load();
     return () => {
       isWanted = false;
       miss("");
@@ -207,6 +245,119 @@ export function useWhole(name, state) {
   }, [name, state]);
   return items;
 }
+
+/** What loads a short list, and tells what went wrong, or by nothing that it is not missed. @param {() => void} load @returns {[() => void, (text: string) => void]} */
+function missing(load) {
+  const mine = { text: "", load };
+  const miss = (/** @type {string} */ text) => {
+    if (text || missed.value.includes(mine)) missed.value = [...missed.value.filter((each) => each !== mine), ...(text ? [Object.assign(mine, { text })] : [])];
+  };
+  return [load, miss];
+}
+
+/** How long a kept list is believed. */
+const BELIEVED_MS = 5 * 60_000;
+/** The least time from one asking to the next when somebody comes to what offers it. */
+const REACHED_MS = 1000;
+
+/**
+ * A short list that all who show it share, with the time and the `state` with which it was asked for last.
+ * @template {Readable} N
+ * @typedef {{items: import("./ui.js").Signal<Listed<N>[] | null>, askedOn: number, state: unknown, ask: () => Promise<void>, renew: () => Promise<void>, shown: (by: number) => void}} Kept
+ */
+
+/** By person, workspace and name. @type {Map<string, Kept<any>>} */
+const lists = new Map();
+
+/** @template {Readable} N @param {N} name @returns {Kept<N>} */
+function keptList(name) {
+  const key = [account.value?.workspace.uuid, account.value?.user.uuid, name].join();
+  const kept = lists.get(key) ?? newKept(name);
+  lists.set(key, kept);
+  return kept;
+}
+
+/** @template {Readable} N @param {N} name @returns {Kept<N>} */
+function newKept(name) {
+  /** @type {Kept<N>["items"]} */
+  const items = signal(null);
+  let shownBy = 0;
+  /** @type {Promise<void> | null} */
+  let running = null;
+  const [load, miss] = missing(() => void kept.ask());
+  const known = (/** @type {Listed<N>[]} */ found) => {
+    miss("");
+    items.value = found.filter(isThere);
+  };
+  const lost = (/** @type {unknown} */ error) => {
+    if (error instanceof Refused && error.status === 403) return;
+    kept.askedOn = 0;
+    if (shownBy > 0 && !items.value) miss(explain(error));
+  };
+  /** @type {Kept<N>} */
+  const kept = {
+    items,
+    askedOn: 0,
+    state: undefined,
+    ask: () => {
+      kept.askedOn = Date.now();
+      return (running ??= loadAll(name).then(known, lost).finally(() => (running = null)));
+    },
+    // An answer that is on its way may have been made before.
+    renew: async () => {
+      await running;
+      await kept.ask();
+    },
+    shown: (by) => {
+      shownBy += by;
+      if (shownBy === 0) miss("");
+    },
+  };
+  onGone(name, (without) => void (items.value &&= without(items.value)));
+  onChange((change) => void (change.kind === "reset" && shownBy > 0 && isOld(kept) && load()));
+  return kept;
+}
+
+/** @param {Kept<any>} kept */
+const isOld = ({ askedOn }) => Date.now() - askedOn > BELIEVED_MS;
+
+// Whoever comes from another page may have changed there what is kept.
+const page = computed(() => place.value.page);
+page.subscribe(() => lists.forEach((kept) => (kept.askedOn = 0)));
+
+/**
+ * The records of a short list that does not depend on what is opened, such as topics beside each conversation: asked for once by
+ * each page, for all that show it, and again after some minutes. The stream tells only what of it is gone: what offers a choice of
+ * it asks when somebody comes to it (`whenReached`).
+ * @template {Readable} N
+ * @param {N | null} name null asks for nothing
+ * @param {unknown} [state] when it is another, the list is asked for again, whoever asked before
+ * @returns {Listed<N>[]}
+ */
+export function useKept(name, state) {
+  const kept = name && keptList(name);
+  useEffect(() => {
+    if (!kept) return;
+    kept.shown(1);
+    const isOther = state !== undefined && state !== kept.state;
+    if (isOther) kept.state = state;
+    if (isOther || isOld(kept)) void kept.ask();
+    return () => kept.shown(-1);
+  }, [kept, state]);
+  return kept?.items.value ?? NOTHING;
+}
+
+/** What is known of a kept list, for what is drawn by those that use it. @template {Readable} N @param {N} name @returns {Listed<N>[]} */
+export const keptItems = (name) => keptList(name).items.value ?? NOTHING;
+
+/** Asks again for a kept list of which something was changed here. @param {Readable} name */
+export const renewKept = (name) => keptList(name).renew();
+
+/** Asks again for a kept list of which somebody may choose now. @param {Readable} name */
+export const reachKept = (name) => void (Date.now() - keptList(name).askedOn > REACHED_MS && keptList(name).ask());
+
+/** What a control that offers a choice of a kept list is given, so that it knows it when it is opened. @param {Readable} name */
+export const whenReached = (name) => ({ onFocus: () => reachKept(name), onPointerEnter: () => reachKept(name) });
 
 /**
  * @template {Readable} N

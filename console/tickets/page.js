@@ -13,7 +13,7 @@ import { useAddresses } from "../shared/addresses.js";
 import { get } from "../shared/api.js";
 import { useChanges } from "../shared/changes.js";
 import { countText, counts } from "../shared/counts.js";
-import { useAll, useList } from "../shared/lists.js";
+import { useKept, useList, whenReached } from "../shared/lists.js";
 import { displayName } from "../shared/names.js";
 import { go, link } from "../shared/router.js";
 import { account, may } from "../shared/session.js";
@@ -46,17 +46,17 @@ export default function Tickets({ place }) {
 function TicketList({ place }) {
   const { view = "", topic = "" } = place.query;
   const chosen = place.parts[0];
-  const topics = useAll("topics");
-  const colleagues = useAll(isPerson(view) ? "users" : null);
+  const topics = useKept("topics");
+  const colleagues = useKept(isPerson(view) ? "users" : null);
   const filters = { ...filtersOf(view), topic: topic || undefined };
   const list = useList("tickets", { ...filters, page_size: PAGE });
   const shown = list.items;
   const { overdue } = counts.value;
   const addresses = useAddresses(shown.map(({ contact }) => contact));
   const conversations = useConversations(shown.map(({ contact }) => contact.uuid));
-  const [opened, refreshOpened] = useTicket(chosen);
-  const refresh = () => (list.refresh(), refreshOpened());
-  useChanges(["ticket", "deletion"], refresh, (record) => !("deleted_on" in record) || record.uuid === chosen);
+  const listed = shown.find(({ uuid }) => uuid === chosen);
+  const [ticket, refreshOpened] = useTicket(chosen, listed, list.loading);
+  useChanges(["ticket", "deletion"], (told) => Promise.all([list.refresh(told), refreshOpened()]), (record) => !("deleted_on" in record) || record.uuid === chosen);
   const selection = useSelection(shown.map(({ uuid }) => uuid), may("act_on_tickets"));
   const views = useRef(/** @type {HTMLElement | null} */ (null));
   useEffect(() => views.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [view, colleagues]);
@@ -69,7 +69,6 @@ function TicketList({ place }) {
     previous: () => open((at < 0 ? lastAt.current : at) - 1),
     back: () => (selection.chosen.size > 0 ? selection.set([]) : chosen && go(["tickets"], place.query)),
   });
-  const ticket = opened ?? shown.find(({ uuid }) => uuid === chosen);
   const back = link(["tickets"], place.query);
   return html`
     <main id="main" class=${chosen ? "inbox has-open" : "inbox"} tabindex="-1">
@@ -77,7 +76,7 @@ function TicketList({ place }) {
         <header class="side-header">
           <h1>${t("tickets.title")}</h1>
           ${may("read_workspace_figures") && html`<a class="button quiet" href=${link(["tickets", "figures"])}><${Icon} name="chart" size=${18} /> ${t("tickets.figures")}</a>`}
-          <select aria-label=${t("tickets.topic")} onChange=${(/** @type {any} */ event) => go(["tickets"], { view, topic: event.target.value })}>
+          <select aria-label=${t("tickets.topic")} ...${whenReached("topics")} onChange=${(/** @type {any} */ event) => go(["tickets"], { view, topic: event.target.value })}>
             <option value="">${t("tickets.every_topic")}</option>
             ${topics.map(({ uuid, name }) => html`<option key=${uuid} value=${uuid} selected=${uuid === topic}>${name}</option>`)}
           </select>
@@ -116,15 +115,23 @@ function filtersOf(view) {
 }
 
 /**
- * The ticket that is open, also when it is in no list any more, such as after closing it.
+ * The ticket that is open, also when it is in no list any more, such as after closing it: then it is asked for.
  * @param {string | undefined} uuid
- * @returns {[Ticket | undefined, () => void]}
+ * @param {Ticket | undefined} listed the same in the list
+ * @param {boolean} isLoading whether the list may have it yet
+ * @returns {[Ticket | undefined, () => Promise<void>]} and what renews it
  */
-function useTicket(uuid) {
+function useTicket(uuid, listed, isLoading) {
   const [ticket, setTicket] = useState(/** @type {Ticket | undefined} */ (undefined));
-  const load = () => void (uuid && get("tickets", { uuid }).then((page) => setTicket(page.results[0]), () => {}));
-  useEffect(load, [uuid]);
-  return [ticket?.uuid === uuid ? ticket : undefined, load];
+  const load = async () => {
+    if (uuid && !listed) await get("tickets", { uuid }).then((page) => setTicket(page.results[0]), () => {});
+  };
+  const isWanted = !listed && !isLoading;
+  useEffect(() => void (isWanted && load()), [uuid, isWanted]);
+  useEffect(() => {
+    if (listed) setTicket(listed);
+  }, [listed]);
+  return [listed ?? (ticket?.uuid === uuid ? ticket : undefined), load];
 }
 
 /** @param {Ticket} ticket @param {import("../inbox/conversation_list.js").Conversation | null} [conversation] @returns {import("../inbox/bulk.js").Several} */

@@ -2,7 +2,7 @@
 
 import TicketDialog from "../inbox/ticket_dialog.js";
 import { Icon } from "../parts/icons.js";
-import { useAll } from "../shared/lists.js";
+import { useKept } from "../shared/lists.js";
 import { may } from "../shared/session.js";
 import { t } from "../shared/texts.js";
 import { html, useState } from "../shared/ui.js";
@@ -11,8 +11,8 @@ import { TicketCard } from "./ticket_card.js";
 /** @param {{contact: string, tickets: import("../inbox/tickets.js").Tickets}} props */
 export default function TicketSection({ contact, tickets }) {
   const [opening, setOpening] = useState(false);
-  const topics = useAll("topics");
   const { shown, isOpen, refresh } = tickets;
+  const topics = useKept(shown.length > 0 ? "topics" : null);
   return html`
     <section>
       <h3>${t("tickets.title")}</h3>

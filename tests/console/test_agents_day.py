@@ -1,6 +1,7 @@
 """An agent's day in a real browser: what is put away comes back, and several people work on one conversation."""
 
 import re
+from urllib.parse import urlsplit
 
 from playwright.sync_api import APIResponse, BrowserContext, Locator, Page, Route, expect
 from sqlalchemy import update
@@ -122,6 +123,41 @@ def test_an_answer_waits_for_its_time_is_changed_taken_back_and_sent(somebody: B
     wait_until(lambda: clinic.sends("Wombats, too"), "the phone to be given the answer at its time")
 
 
+def go_to(page: Page, beside: Locator, contact: str, name: str) -> None:
+    page.evaluate("(contact) => { location.hash = `#/inbox/${contact}` }", contact)
+    expect(beside.get_by_role("heading", name=name)).to_be_visible()
+    expect(page.get_by_role("status").and_(page.locator(".waiting"))).to_have_count(0)
+
+
+def ask_only_for_what_is_theirs(page: Page, clinic: Clinic, beside: Locator, contact: str) -> None:
+    """What does not depend on the contact is asked for when somebody else may have changed it."""
+    asked = list[str]()
+    page.on("request", lambda request: asked.append(urlsplit(request.url).path.rpartition("/")[2]))
+    other = clinic.service.post(CONTACTS, {"name": "Another", "urns": ["tel:+250788000960"]})["uuid"]
+    go_to(page, beside, other, "Another")
+    go_to(page, beside, contact, "Named There")
+    expect(beside.get_by_label("Assignee")).to_have_value(clinic.email("agent"))
+    assert {"topics.json", "fields.json", "users.json", "saved_replies.json"}.isdisjoint(asked)
+    assert [asked.count(f"{name}.json") for name in ("contacts", "contact_routes", "contact_timeline")] == [2, 2, 2]
+
+    topic = clinic.service.post("/api/v2/topics.json", {"name": "Numbats"})["uuid"]
+    reply = {"name": "Numbats", "text": "They eat termites."}
+    clinic.service.post("/api/v2/saved_replies.json", reply)
+    field = clinic.service.post("/api/v2/fields.json", {"name": "Termites", "type": "number"})["key"]
+    clinic.service.post(f"{CONTACTS}?uuid={contact}", {"fields": {field: "20000"}})
+    expect(beside.locator("dt", has_text="Termites")).to_be_visible()
+
+    def comes_to_topics() -> bool:
+        beside.get_by_label("Topic").blur()
+        beside.get_by_label("Topic").focus()
+        return beside.locator(f"option[value='{topic}']").count() == 1
+
+    wait_until(comes_to_topics, "the topic of a colleague")
+    page.get_by_role("button", name="Saved replies").click()
+    expect(page.get_by_role("menuitem", name="Numbats")).to_be_visible()
+    page.keyboard.press("Escape")
+
+
 def test_beside_a_conversation_a_contact_is_named_a_ticket_taken_and_a_note_written_from_either_list(
     somebody: BrowserContext, clinic: Clinic
 ) -> None:
@@ -141,6 +177,7 @@ def test_beside_a_conversation_a_contact_is_named_a_ticket_taken_and_a_note_writ
     beside.get_by_role("button", name="Save").click()
     expect(beside.locator(".panel-notes")).to_contain_text("Speaks Swahili")
     assert findings(page, "what stands beside a conversation") == []
+    ask_only_for_what_is_theirs(page, clinic, beside, contact)
     beside.get_by_role("link", name="Whole page").click()
     expect(page.get_by_role("heading", name="Named There", level=1)).to_be_visible()
 

@@ -17,6 +17,7 @@ from tests.console.clinic import Clinic
 from tests.console.pages import findings, pick, sign_in, undo
 
 CONTACTS, TICKETS = "/api/v2/contacts.json", "/api/v2/tickets.json"
+WHOLE_PAGES = re.compile(r"/tickets\.json\?.*page_size=50")
 
 
 def open_ticket(clinic: Clinic, name: str, number: str, opened_days_ago: int, changed_days_ago: int) -> str:
@@ -93,6 +94,26 @@ def snooze_them(page: Page, rows: Locator) -> None:
     expect(rows.locator(".snoozed-until")).to_have_count(0)
 
 
+def renew_all_pages(page: Page, clinic: Clinic, rows: Locator, people: list[str]) -> None:
+    """What the stream left out shows in each page that is loaded, and nothing moves: the rows are the last ones."""
+    page.route(WHOLE_PAGES, lambda route: route.continue_(url=route.request.url.replace("page_size=50", "page_size=8")))
+    page.reload()
+    expect(page.locator(".conversation").first).to_be_visible()
+
+    def reach() -> bool:
+        page.locator(".list-end").scroll_into_view_if_needed()
+        return rows.count() == 2
+
+    wait_until(reach, "the last page")
+    place = rows.last.bounding_box()
+    # It changes no ticket.
+    clinic.service.post(f"{CONTACTS}?uuid={people[0]}", {"name": "Opened First, Left Out"})
+    page.evaluate("new BroadcastChannel('relayboard.changes').postMessage({kind: 'reset'})")
+    expect(rows.filter(has_text="Left Out")).to_have_count(1)
+    assert rows.last.bounding_box() == place
+    page.unroute(WHOLE_PAGES)
+
+
 def close_them(page: Page, clinic: Clinic, rows: Locator, people: list[str]) -> None:
     choose(page)
     page.get_by_role("toolbar").get_by_role("button", name="Close").click()
@@ -138,6 +159,7 @@ def test_the_list_of_tickets_follows_the_last_change_and_several_are_labelled_re
         assert time.inner_text().startswith(f"{word} ") and time.get_attribute("title")
     expect(first.locator(".by-channel")).to_be_visible()
 
+    renew_all_pages(page, clinic, rows, people)
     label_them(page, clinic, rows, people)
     mark_and_archive_them(page, clinic, rows, people)
     snooze_them(page, rows)
