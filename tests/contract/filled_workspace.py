@@ -202,12 +202,12 @@ def fill_workspace(
             tx.execute(text("SET LOCAL idle_in_transaction_session_timeout = 0"))
         for table in tables:
             numbers = range(first, first + (larger or {}).get(table.name, count))
-            rows = [_make_row(table, filled, number) for number in numbers]
+            rows = _make_rows(table, filled, numbers)
             if table is resthook_subscriber:
                 # A subscription to events, with the id before that of the first row.
                 tx.execute(insert(table), [rows[0] | {"resthook_id": None, "events": ["contact.created"]}])
             if table is participant:
-                there = {"contact_id": None, "flow_id": _parent_id(filled, "flow", first)}
+                there = {"contact_id": None, "flow_id": _parents(filled, "flow")(first)}
                 tx.execute(insert(table), [rows[0] | there])
             tx.execute(insert(table), rows)
             if "id" in table.c and ("workspace_id" in table.c or table.name == "app_user"):
@@ -232,33 +232,48 @@ def _read_back(tx: Transaction, table: Table, rows: Sequence[dict[str, Any]], wo
     return list(tx.execute(select(table).where(*mine).order_by(table.c.id)).all())
 
 
-def _make_row(table: Table, filled: Filled, number: int) -> dict[str, Any]:
-    row = {}
-    for column in table.c:
-        if column.name != "id" and column.computed is None:
-            value = _value(table, column, filled, number)
-            if value is not None or column.default is None:
-                row[column.name] = value
+Maker = Callable[[int], Any]
+"""The value of a column in a row, by its number."""
+
+
+def _make_rows(table: Table, filled: Filled, numbers: Sequence[int]) -> list[dict[str, Any]]:
+    makers = [
+        (column.name, column.default is None, _maker(table, column, filled))
+        for column in table.c
+        if column.name != "id" and column.computed is None
+    ]
+    rows = []
+    for number in numbers:
+        made = ((name, keeps_null, make(number)) for name, keeps_null, make in makers)
+        rows.append({name: value for name, keeps_null, value in made if keeps_null or value is not None})
     if table.name == "conversation":
-        theirs = [each.id for each in filled.rows["message"] if each.contact_id == row["contact_id"]]
-        row["message_id"] = theirs[-1]
-    return row
+        newest = {each.contact_id: each.id for each in filled.rows["message"]}
+        rows = [row | {"message_id": newest[row["contact_id"]]} for row in rows]
+    return rows
 
 
-def _value(table: Table, column: Column[Any], filled: Filled, number: int) -> Any:
+def _maker(table: Table, column: Column[Any], filled: Filled) -> Maker:
+    """Asked once for all rows: they are thousands."""
     if column.name == "workspace_id":
-        return filled.workspace.id
+        return _always(filled.workspace.id)
     if (table.name, column.name) in FIXED:
-        return FIXED[table.name, column.name]
+        return _always(FIXED[table.name, column.name])
     for key in column.foreign_keys:
-        return _parent_id(filled, key.column.table.name, number)
+        return _parents(filled, key.column.table.name)
     if soft := _soft_parent(column):
-        return _parent_id(filled, soft, number)
+        return _parents(filled, soft)
     if isinstance(column.type, UuidText):
-        return new_uuid() if column.name in ("uuid", "record_uuid") or not column.nullable else None
+        is_own = column.name in ("uuid", "record_uuid") or not column.nullable
+        return (lambda number: new_uuid()) if is_own else _always(None)
     if (column.default is not None and column.name != "name_key") or (column.nullable and column.name in OFTEN_EMPTY):
-        return None
-    return _text_value(table, column, filled.workspace, number) or _plain_value(column, filled, number)
+        return _always(None)
+    if make := TEXTS.get(column.name) or TEXTS.get(f"{table.name}.{column.name}"):
+        return lambda number: make(filled.workspace, number)
+    return _plain_maker(column, filled)
+
+
+def _always(value: Any) -> Maker:
+    return lambda number: value
 
 
 OFTEN_EMPTY = {"query", "secret", "claim_code", "previous_secret", "device_uuid", "geometry"} | {
@@ -268,9 +283,9 @@ OFTEN_EMPTY = {"query", "secret", "claim_code", "previous_secret", "device_uuid"
 """Columns that mean something special when they are not null."""
 
 
-def _parent_id(filled: Filled, table: str, number: int) -> int | None:
-    parents = filled.rows.get(table, ())
-    return parents[(number - 1) % len(parents)].id if parents else None
+def _parents(filled: Filled, table: str) -> Maker:
+    ids = [row.id for row in filled.rows.get(table, ())]
+    return lambda number: ids[(number - 1) % len(ids)] if ids else None
 
 
 TEXTS: Mapping[str, Callable[[Workspace, int], str]] = {
@@ -285,23 +300,18 @@ TEXTS: Mapping[str, Callable[[Workspace, int], str]] = {
 """What columns hold, by their own name or that with their table's."""
 
 
-def _text_value(table: Table, column: Column[Any], workspace: Workspace, number: int) -> str | None:
-    make = TEXTS.get(column.name) or TEXTS.get(f"{table.name}.{column.name}")
-    return make(workspace, number) if make else None
-
-
-def _plain_value(column: Column[Any], filled: Filled, number: int) -> Any:
+def _plain_maker(column: Column[Any], filled: Filled) -> Maker:
     if column.nullable and column.name != "last_seen":
-        return None
+        return _always(None)
     if isinstance(column.type, UtcDateTime):
-        return filled.now - number * filled.spacing
+        return lambda number: filled.now - number * filled.spacing
     if isinstance(column.type, Date):
-        return filled.now.date() - timedelta(days=number)
+        return lambda number: filled.now.date() - timedelta(days=number)
     if isinstance(column.type, JSON):
-        return []
+        return _always([])
     if isinstance(column.type, Boolean):
-        return False
-    return number if isinstance(column.type, Integer) else f"x{number}"
+        return _always(False)
+    return (lambda number: number) if isinstance(column.type, Integer) else lambda number: f"x{number}"
 
 
 @functools.cache
@@ -325,5 +335,5 @@ def _point_softly(tx: Transaction, table: Table, filled: Filled) -> None:
         parent = _soft_parent(column)
         if parent in filled.rows and getattr(filled.rows[table.name][0], column.name) is None:
             change = update(table).where(table.c.id == bindparam("row_id")).values({column: bindparam("parent_id")})
-            numbered = enumerate(filled.rows[table.name], 1)
-            tx.execute(change, [{"row_id": row.id, "parent_id": _parent_id(filled, parent, n)} for n, row in numbered])
+            numbered, name = enumerate(filled.rows[table.name], 1), _parents(filled, parent)
+            tx.execute(change, [{"row_id": row.id, "parent_id": name(number)} for number, row in numbered])

@@ -26,8 +26,14 @@ OF_PROVIDERS = {ROOT / "worker" / "push" / "fcm.py": {"android"}}
 
 @cache
 def read_module(path: Path) -> tuple[frozenset[str], frozenset[str]]:
-    """The texts of a module but docstrings, and what it imports, with the names that it takes from other modules."""
-    nodes = list(ast.walk(ast.parse(path.read_text())))
+    """The texts of a module but docstrings, and what it imports, with the names that it takes from other modules; of
+    one that cannot name a type, nothing.
+    """
+    source = path.read_text()
+    words = ("from channels import", *(word for name in TYPES for word in (f'{name}"', f"channels.{name}")))
+    if not any(word in source for word in words):
+        return frozenset(), frozenset()
+    nodes = list(ast.walk(ast.parse(source)))
     notes = {id(each.value) for each in nodes if isinstance(each, ast.Expr)}
     constants = (each for each in nodes if isinstance(each, ast.Constant) and id(each) not in notes)
     found = set()

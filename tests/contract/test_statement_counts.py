@@ -1,4 +1,4 @@
-"""A list takes as many SQL statements for 250 records as for one, in both generations."""
+"""A list takes as many SQL statements for 60 records as for one, in both generations."""
 
 import re
 import threading
@@ -20,7 +20,7 @@ from tests.contract.documents import PAIRS, Operation, token_operations
 from tests.contract.filled_workspace import fill_workspace
 from tests.contract.services import database_url_for_many_tests, serve
 
-RECORDS = 250
+RECORDS = 60
 PAGE_SIZE = RECORDS + 10
 CHAT: dict[str, Any] = {
     "type": "webchat",
