@@ -19,7 +19,6 @@ import handlers.asgi.health
 from handlers.asgi.guard import Guard
 from handlers.asgi.health import Health, render_metrics, route_of
 from persistence.database import Database
-from persistence.migrations import downgrade
 from relayboard.base.probe import PROBE_HEADER, PROBE_PATH, make_probe
 from relayboard.base.settings import Settings, load_settings
 from testbed.set_by_name import by_name
@@ -74,10 +73,11 @@ def test_a_database_that_is_away_makes_it_not_ready(settings):
     assert (reply.status, reply.json) == (503, {"status": "not ready", "failing": ["database"]})
 
 
-def test_a_schema_that_does_not_fit_makes_it_not_ready_and_says_why(settings, small_database):
-    downgrade(small_database.engine)
+def test_a_schema_that_does_not_fit_makes_it_not_ready_and_says_why(settings, tmp_path):
+    empty = Database(f"sqlite:///{tmp_path / 'empty.db'}")
 
-    reply = exchange(Health(Echo(), settings, small_database), "GET", "/health/ready")
+    reply = exchange(Health(Echo(), settings, empty), "GET", "/health/ready")
+    empty.close()
 
     reasons = {"schema": "the database has no tables yet: run `relayboard migrate`"}
     assert (reply.status, reply.json) == (503, {"status": "not ready", "failing": ["schema"], "reasons": reasons})

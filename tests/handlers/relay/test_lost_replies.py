@@ -7,12 +7,12 @@ import pytest
 from sqlalchemy import select
 
 from persistence.messages.outgoing import Draft, create_outgoing
-from persistence.tables.contacts import contact
 from persistence.tables.messages import DELIVERED, INCOMING, OUTGOING, message
 from relayboard.phone.phone import Phone
 from relayboard.phone.wire import NoReply
 from tests.api import Api
 from tests.conftest import Clock
+from tests.factories import id_of, make_contact
 from tests.phones import AppTransport, claimed_phone
 
 ROUNDS = 15
@@ -55,35 +55,11 @@ def texts_of(api: Api, direction: str) -> list[str]:
         return list(tx.execute(statement).scalars())
 
 
-def test_every_sms_is_stored_once(api: Api, phone: Phone, clock: Clock) -> None:
+def test_every_sms_and_call_is_stored_once_and_every_answer_is_sent_once(api: Api, phone: Phone, clock: Clock) -> None:
+    contact_id = id_of(api.database, make_contact(api.database, api.workspace, SENDER))
     for number in range(ROUNDS):
         phone.receive_sms(SENDER, f"hello {number}")
-        sync(phone)
-        clock.advance(seconds=20)
-
-    settle(phone)
-
-    assert sorted(texts_of(api, INCOMING)) == sorted(f"hello {number}" for number in range(ROUNDS))
-
-
-def test_every_call_is_recorded_once(api: Api, phone: Phone, clock: Clock) -> None:
-    for _ in range(ROUNDS):
         phone.log_call("mo_miss", SENDER)
-        sync(phone)
-        clock.advance(seconds=20)
-
-    settle(phone)
-
-    assert api.get("/api/v1/calls.json").json()["count"] == ROUNDS
-
-
-def test_every_message_is_sent_once_and_known_as_delivered(api: Api, phone: Phone, clock: Clock) -> None:
-    phone.receive_sms(SENDER, "hello")
-    while not texts_of(api, INCOMING):
-        sync(phone)
-    with api.database.reading() as tx:
-        contact_id = tx.execute(select(contact.c.id)).scalar_one()
-    for number in range(ROUNDS):
         with api.database.writing() as tx:
             create_outgoing(tx, api.workspace.id, [Draft(contact_id, f"answer {number}")])
         sync(phone)
@@ -92,6 +68,8 @@ def test_every_message_is_sent_once_and_known_as_delivered(api: Api, phone: Phon
 
     settle(phone)
 
+    assert sorted(texts_of(api, INCOMING)) == sorted(f"hello {number}" for number in range(ROUNDS))
+    assert api.get("/api/v1/calls.json").json()["count"] == ROUNDS
     with api.database.reading() as tx:
         rows = tx.execute(select(message.c.id, message.c.status).where(message.c.direction == OUTGOING)).all()
     copies = {held.id: held.copies for held in phone.state.messages.values()}
