@@ -1,22 +1,25 @@
 """Databases that tests open: statements are compiled once per process, as in a server, and not once per test."""
 
 import fcntl
+import os
 import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, event
+from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.engine import Dialect, make_url
 from sqlalchemy.util import LRUCache
 
 from persistence.database import Database
 from persistence.migrations import upgrade
 from testbed.kept_databases import keep_connections
+from testbed.servers import create_database, keep_server
 from testbed.tokens import KEYS
 
 SHARED: Path | None = None
-"""Where processes that test together keep a migrated file of SQLite, if they do."""
+"""Where processes that test together keep a migrated file of SQLite, if they do; PostgreSQL's files are beside it."""
+TEMPLATE = "migrated"
 _DIALECTS: dict[tuple[str, str], Dialect] = {}
 _COMPILED: LRUCache[Any, Any] = LRUCache(6000)
 
@@ -68,6 +71,28 @@ def migrated_file() -> bytes:
             made.write_bytes(_make_file())
             made.rename(SHARED)
         return SHARED.read_bytes()
+
+
+@cache
+def migrated_server() -> Path | None:
+    """The files of a PostgreSQL server with the migrated database TEMPLATE, which the first process of a test run that
+    needs it makes: a new server and its migration take as long as some hundred tests. None where no processes share.
+    """
+    if SHARED is None or os.environ.get("TEST_POSTGRES_URL"):
+        return None
+    place = SHARED.with_suffix(".postgres")
+    with place.with_suffix(".postgres-lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not place.exists():
+            keep_server(place, _make_template)
+    return place
+
+
+def _make_template(server_url: str) -> None:
+    create_database(server_url, TEMPLATE)
+    engine = create_engine(make_url(server_url).set(database=TEMPLATE))
+    upgrade(engine)
+    engine.dispose()
 
 
 def _make_file() -> bytes:

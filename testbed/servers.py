@@ -44,9 +44,10 @@ NEXT_SEGMENT = "SELECT pg_logical_emit_message(true, 'relayboard', 'used'); SELE
 
 
 @contextmanager
-def postgres_server(is_durable: bool = False) -> Iterator[str]:
+def postgres_server(is_durable: bool = False, like: Path | None = None) -> Iterator[str]:
     """The URL of a running PostgreSQL server: TEST_POSTGRES_URL if set, otherwise one started from the package. A
-    durable one is on the disk and waits for it, and is set up as those are that people use.
+    durable one is on the disk and waits for it, and is set up as those are that people use. `like` are the files with
+    which it begins, those that `keep_server` has kept.
     """
     given = os.environ.get("TEST_POSTGRES_URL")
     if given:
@@ -57,9 +58,11 @@ def postgres_server(is_durable: bool = False) -> Iterator[str]:
     os.chmod(folder, 0o777)
     if is_durable:
         _prepare(folder)
+    if like is not None:
+        _copy(like, folder)
     server = start_postgres(folder)
     try:
-        url = server.get_uri().replace("postgresql://", "postgresql+psycopg2://", 1)
+        url = _url_of(server)
         if is_durable:
             _use_log(url)
         else:
@@ -67,6 +70,32 @@ def postgres_server(is_durable: bool = False) -> Iterator[str]:
         yield url
     finally:
         server.cleanup()
+
+
+def keep_server(place: Path, work: Callable[[str], None]) -> None:
+    """Do work on a new server by its URL, stop the server, and keep its files at the place."""
+    folder, made = tempfile.mkdtemp(prefix="pg", dir=FOLDER), place.with_suffix(".made")
+    os.chmod(folder, 0o777)
+    server = start_postgres(folder, cleanup_mode="stop")
+    url = _url_of(server)
+    _spare_the_disk(url)
+    work(url)
+    _administrator(url).dispose()
+    server.cleanup()
+    made.mkdir()
+    _copy(folder, made)
+    made.rename(place)
+    shutil.rmtree(folder)
+
+
+def _copy(source: str | Path, target: str | Path) -> None:
+    """With owners: a server runs as a user of its own where tests are those of root."""
+    subprocess.run(["cp", "-a", f"{source}/.", str(target)], check=True)
+
+
+def _url_of(server: Any) -> str:
+    url: str = server.get_uri().replace("postgresql://", "postgresql+psycopg2://", 1)
+    return url
 
 
 def start_postgres(folder: str | Path, cleanup_mode: str = "delete") -> Any:
@@ -95,7 +124,7 @@ def _patiently(start: Callable[[], Result]) -> Result:
 def _prepare(folder: str) -> None:
     """Makes a server with the advised settings; some of them need a start of their own."""
     server = start_postgres(folder, cleanup_mode="stop")
-    url = server.get_uri().replace("postgresql://", "postgresql+psycopg2://", 1)
+    url = _url_of(server)
     for setting, value in ADVISED.items():
         _run(url, f"ALTER SYSTEM SET {setting} = '{value}'")
     _administrator(url).dispose()
@@ -122,11 +151,15 @@ def postgres_database(server_url: str, template: str | None = None) -> Iterator[
     just closed.
     """
     name = f"t{uuid4().hex[:16]}"
-    source = f" TEMPLATE {template} STRATEGY {COPYING}" if template else ""
-    _run(server_url, f"CREATE DATABASE {name}{source}")
+    create_database(server_url, name, template)
     yield make_url(server_url).set(database=name).render_as_string(hide_password=False)
     _drop_ended(server_url)
     _ENDED[server_url].append(name)
+
+
+def create_database(server_url: str, name: str, template: str | None = None) -> None:
+    source = f" TEMPLATE {template} STRATEGY {COPYING}" if template else ""
+    _run(server_url, f"CREATE DATABASE {name}{source}")
 
 
 _ENDED: defaultdict[str, list[str]] = defaultdict(list)

@@ -205,13 +205,16 @@ def clock() -> Clock:
 
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
-    with postgres_server() as url:
+    with postgres_server(like=None if PARTITIONS else databases.migrated_server()) as url:
         yield url
 
 
 @pytest.fixture(scope="session")
 def postgres_template(postgres_url: str) -> Iterator[str]:
     """The name of a migrated database that tests copy."""
+    if not PARTITIONS and databases.migrated_server():
+        yield databases.TEMPLATE
+        return
     with postgres_database(postgres_url) as url:
         engine = create_engine(url)
         with partitioning(url, PARTITIONS) if PARTITIONS else nullcontext():
