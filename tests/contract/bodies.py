@@ -3,12 +3,14 @@
 import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import cycle, islice, product
 from typing import Any
 
 from openapi.table import follow
 from tests.contract.documents import Operation, document
 from tests.contract.filled_workspace import Filled
 from tests.contract.references import FIELDS, ONE_OR_THE_OTHER, PARAMETERS, Form, find_forms
+from tests.thinned import EVERY_CASE
 
 JSON_TYPE = "application/json"
 ACTION_LIKE = {
@@ -105,7 +107,9 @@ def forms_of_field(operation: Operation, name: str) -> list[Form]:
 
 
 def all_cases(operations: list[Operation]) -> Iterator[Case]:
-    """Every reference of every operation in each of its forms."""
+    """Every reference of every operation in each of its forms, and in each example body; with RELAYBOARD_EVERY_CASE=1
+    each form in each body.
+    """
     for operation in operations:
         examples = list(examples_of(operation))
         smallest = min(examples, key=len, default=None)
@@ -116,10 +120,14 @@ def all_cases(operations: list[Operation]) -> Iterator[Case]:
             for form in find_forms(PARAMETERS, operation.generation, resource_of(operation), parameter["name"], kind):
                 yield Case(operation, "parameter", parameter["name"], form, smallest)
         for name in fields_of(operation):
-            for form in forms_of_field(operation, name):
-                names = {name, *alternatives(operation, name)}
-                around = [one for one in examples if names & set(one)] or examples[:1]
-                yield from (Case(operation, "field", name, form, example) for example in around)
+            names = {name, *alternatives(operation, name)}
+            around = [one for one in examples if names & set(one)] or examples[:1]
+            forms = forms_of_field(operation, name)
+            pairs = [*product(forms, around)]
+            if forms and not EVERY_CASE:
+                most = max(len(forms), len(around))
+                pairs = [*islice(zip(cycle(forms), cycle(around), strict=False), most)]
+            yield from (Case(operation, "field", name, form, example) for form, example in pairs)
 
 
 def examples_of(operation: Operation) -> Iterator[dict[str, Any]]:

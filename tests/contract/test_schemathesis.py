@@ -27,16 +27,16 @@ from tests.thinned import EVERY_CASE
 SEED = os.environ.get("RELAYBOARD_FUZZ_SEED", "20260302")
 EXAMPLES_PER_OPERATION = os.environ.get(EXAMPLES, "1")
 PHASES = ("examples", "coverage", "fuzzing", "stateful")
-SOME: dict[tuple[str, ...], int] = {("examples", "fuzzing"): 4, ("coverage",): 24}
+SOME: dict[tuple[str, ...], int] = {("examples", "fuzzing"): 8, ("coverage",): 24, ("stateful",): 8}
 """Coverage asks each operation everything that its parameters and its body can be wrong in: twenty times as
 many requests as the others. Unless there are more examples or every case is wanted, these phases take one operation of
 each kind of parameter and body, which the same code reads, and of the others one in so many. Every example of the
-contract is sent by test_examples.py.
+contract is sent by test_examples.py. Chains of requests go through all operations of the paths that are taken.
 """
 ALIKE = ("v1", "v2")
 """Documents whose parameters and bodies the same code reads: one of them has to ask a kind."""
 SMALL = 10
-"""A document of fewer operations than these has all of them asked but by coverage."""
+"""A document of fewer operations than these has all of them asked by examples and at random."""
 IS_COMPLETE = EVERY_CASE or EXAMPLES in os.environ
 CONTRACTS = {"v1": "/api/v1", "v2": "/api/v2", "relay": "/relayers/relayer", "chat": "/chat"}
 
@@ -98,8 +98,11 @@ def fewer_operations(generation: str) -> str:
     told = []
     for phases, some in SOME.items():
         chosen = [each for each in with_each_kind(alike) if each.generation == generation]
-        some = 1 if len(mine) < SMALL and "coverage" not in phases else some
+        some = 1 if len(mine) < SMALL and "fuzzing" in phases else some
         chosen += [each for each in mine if each not in chosen][some // 3 :: some]
+        if "stateful" in phases:
+            paths = {each.path for each in chosen}
+            chosen = [each for each in mine if each.path in paths]
         names = "|".join(re.escape(f"{each.method.upper()} {each.path}") for each in chosen)
         told += ["[[operations]]", f"exclude-name-regex = '^({names})$'"]
         told += [f"phases.{phase}.enabled = false" for phase in phases]
