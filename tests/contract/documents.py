@@ -1,5 +1,6 @@
 """The bundled documents under test, and functions that traverse them."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -116,8 +117,13 @@ def complaints(root: str, schema: Part, example: Any) -> dict[str, Any]:
 
 def rules_out(root: str, rule: Part, value: Any) -> bool:
     """Whether a rule that stands below `not` is true of a value."""
-    document_with_rule = {"allOf": [rule], "components": document(root)["components"]}
-    return bool(jsonschema_rs.Draft4Validator(document_with_rule).is_valid(value))
+    return bool(_validator(root, json.dumps(rule)).is_valid(value))
+
+
+@cache
+def _validator(root: str, rule: str) -> Any:
+    document_with_rule = {"allOf": [json.loads(rule)], "components": document(root)["components"]}
+    return jsonschema_rs.Draft4Validator(document_with_rule)
 
 
 def schemas_below(node: Any, where: str = "") -> Iterator[tuple[str, Part]]:

@@ -5,7 +5,7 @@ value is refused. The lists and their filters come from the contract.
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -85,6 +85,13 @@ class Shelf:
 
     api: Api
     filled: Filled
+    kept: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+
+    def whole(self, operation: Operation) -> list[dict[str, Any]]:
+        """All records of a list, read once: nothing here changes any."""
+        if str(operation) not in self.kept:
+            self.kept[str(operation)] = self.results(operation)
+        return self.kept[str(operation)]
 
     def results(self, operation: Operation, **query: Any) -> list[dict[str, Any]]:
         return self.api.results(f"/api/{operation.generation}{operation.path}", **query)
@@ -111,7 +118,7 @@ def test_a_list_is_in_the_order_of_its_time_whose_bounds_include_their_moment(
     shelf: Shelf, operation: Operation
 ) -> None:
     name = TIMES.get(f"{operation.generation} {resource_of(operation)}", "created_on")
-    whole = shelf.results(operation)
+    whole = shelf.whole(operation)
     times = [record[name] for record in whole]
     middle = times[COUNT // 2]
 
@@ -130,7 +137,7 @@ def test_a_reference_finds_the_records_that_bear_it_and_no_others(
 ) -> None:
     reference = form.own(shelf.filled)
 
-    whole, found = shelf.results(operation), shelf.results(operation, **{name: reference})
+    whole, found = shelf.whole(operation), shelf.results(operation, **{name: reference})
 
     assert found == [record for record in whole if bears(record, name, form, reference)] != []
     assert shelf.results(operation, **{name: form.unknown}) == []

@@ -86,8 +86,8 @@ def filled(database: Database, workspace: Workspace) -> Filled:
 def test_a_token_with_all_areas_may_do_what_one_without_limits_may(api: Api) -> None:
     whole = api.limited_to(*AREAS)
 
-    for each in OPERATIONS:
-        assert ask(whole, each).status_code == ask(api, each).status_code, str(each)
+    # An administrator without limits may do everything (tests/contract/test_roles.py).
+    assert [str(each) for each in OPERATIONS if ask(whole, each).status_code == 403] == []
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # no database is asked who may do what

@@ -175,15 +175,6 @@ def test_without_a_worker_the_answer_comes_after_the_limit(run: Run) -> None:
         assert (len(line_of(phone).acks), phone.state.queue) == (1, [])
 
 
-def test_with_0_no_answer_waits(run: Run) -> None:
-    with run("api", SYNC_HOLD_SECONDS="0") as service:
-        phone = connect(service, "+250788123001")
-        phone.receive_sms(AMINA, "hello")
-
-        assert seconds_of(phone.sync) < 1
-        assert line_of(phone).acks
-
-
 def test_a_held_sync_delays_nobody_and_its_repeat_is_answered_at_once(alone: RunningService) -> None:
     first, second = connect(alone, "+250788123001"), connect(alone, "+250788123002")
     held = Held(alone, first)

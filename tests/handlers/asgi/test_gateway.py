@@ -144,6 +144,7 @@ class TestReceive:
         assert response.status_code == 200
         assert api.results("/api/v2/messages.json")[0]["urn"] == f"tel:{path}"
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         ("scheme", "sender", "urn"),
         [
@@ -170,7 +171,7 @@ class TestReceive:
         response = api.client.post(f"{path}/receive", data={"from": sender, "text": "x"})
 
         assert response.status_code == 200
-        assert [each["urn"] for each in api.results("/api/v2/messages.json")] == [urn]
+        assert api.results("/api/v2/messages.json")[0]["urn"] == urn
 
     @pytest.mark.together
     @pytest.mark.parametrize(("scheme", "sender"), [("ext", "am\x01ina"), ("ext", "\x00"), ("telegram", "amina")])

@@ -21,6 +21,8 @@ from handlers.contract.routing import ExactRouting, trusted_documents
 from openapi.bundle import GENERATIONS, bundle, operations
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "get")
+ALL_PATHS = ("GET", "POST", "DELETE")
+"""The methods of operations, which are asked of each path; those that none has, of every tenth one."""
 Ask = Callable[[str, str], Any]
 
 PATHS = sorted(
@@ -87,7 +89,8 @@ def usual(runner: asyncio.Runner) -> Ask:
 @pytest.mark.together
 @pytest.mark.parametrize("method", METHODS)
 def test_every_path_is_routed_as_connexion_routes_it(exact: Ask, usual: Ask, method: str) -> None:
-    assert {path: exact(method, path) for path in PATHS} == {path: usual(method, path) for path in PATHS}
+    paths = PATHS if method in ALL_PATHS else PATHS[::10]
+    assert {path: exact(method, path) for path in paths} == {path: usual(method, path) for path in paths}
 
 
 def test_operations_without_parameters_in_their_path_are_in_the_table() -> None:

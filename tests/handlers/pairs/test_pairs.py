@@ -29,7 +29,7 @@ EVERY_MEETING = os.environ.get("RELAYBOARD_EVERY_MEETING") == "1"
 """Whether every pair is tried, and each of it comes first at each moment; this takes about ten times as long."""
 NEAR = 2
 """A write meets itself and one beside it; of those that stand further away every sixteenth one."""
-SELDOM = 4
+SELDOM = 8
 """On SQLite one in so many meets itself: there it is seen whether a write begins with the lock, as all do alike."""
 UPLOADS = {("post", "/api/v2/media.json"), ("post", "/api/v2/contact_imports.json")}
 """A pair of these is made of bytes rather than of JSON."""

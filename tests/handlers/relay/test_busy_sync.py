@@ -232,25 +232,24 @@ class TestReports:
 
 
 class TestPoison:
-    @pytest.mark.parametrize(
-        "part",
-        [
-            b'{"cmd":"mo_sms","phone":"0788000333","ts":1,"msg":"a\\u0000b","p_id":3}',
-            b'{"cmd":"mo_sms","phone":"0788000333","ts":1,"msg":"a\\ud83db","p_id":3}',
-            b'{"cmd":"mo_sms","phone":"0788000333","ts":1,"msg":"a\x01b","p_id":3}',
-            b'{"cmd":"mo_sms","phone":"0788000333","ts":1,"msg":"x","msg":"ab","p_id":3}',
-            b'{"cmd":"mo_sms","phone":"0788\\u0000000333","ts":1e999,"msg":"ab","p_id":3}',
-        ],
-    )
-    def test_an_sms_with_characters_no_text_should_hold_is_taken_and_cleaned(
-        self, api: Api, phone: Phone, part: bytes
-    ) -> None:
+    def test_an_sms_with_characters_no_text_should_hold_is_taken_and_cleaned(self, api: Api, phone: Phone) -> None:
         identity = write_body(phone._identity())
-        reply = self.post(phone, identity[:-2] + b"," + part + b"]}")
+        for number, part in enumerate(
+            (
+                b'{"cmd":"mo_sms","phone":"0788000333","ts":1,"msg":"a\\u0000b","p_id":%d}',
+                b'{"cmd":"mo_sms","phone":"0788000334","ts":1,"msg":"a\\ud83db","p_id":%d}',
+                b'{"cmd":"mo_sms","phone":"0788000335","ts":1,"msg":"a\x01b","p_id":%d}',
+                b'{"cmd":"mo_sms","phone":"0788000336","ts":1,"msg":"x","msg":"ab","p_id":%d}',
+                b'{"cmd":"mo_sms","phone":"0788\\u0000000337","ts":1e999,"msg":"ab","p_id":%d}',
+            ),
+            1,
+        ):
+            reply = self.post(phone, identity[:-2] + b"," + part % (number + 2) + b"]}")
 
-        assert reply["cmds"][0]["p_id"] == 3
-        assert [each["text"] for each in api.results("/api/v2/messages.json")] == ["ab"]
+            assert reply["cmds"][0]["p_id"] == number + 2
+            assert [each["text"] for each in api.results("/api/v2/messages.json")] == ["ab"] * number, part
 
+    @pytest.mark.together
     @pytest.mark.parametrize("number", [b'"\\ud83d"', b"1e999", b"123456789012345678901234567890", b"[1]", b"null"])
     def test_a_number_no_answer_could_carry_does_not_stop_the_others(
         self, api: Api, phone: Phone, number: bytes
@@ -285,6 +284,7 @@ def _transport(phone: Phone) -> AppTransport:
     return phone.transport
 
 
+@pytest.mark.together
 @pytest.mark.parametrize("spelled", ["{}", "00{}", "+{}", "{}.0"])
 def test_a_phone_waits_for_its_workspace_however_its_id_is_written(
     api: Api, phone: Phone, monkeypatch: pytest.MonkeyPatch, spelled: str

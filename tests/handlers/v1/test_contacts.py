@@ -145,6 +145,7 @@ class TestWriteContact:
         assert refuse(api, uuid=amina, urns=[GRACE]) == ["non_field_errors"]
         assert sorted(contact["urns"] for contact in api.results(PATH)) == [[AMINA], [GRACE]]
 
+    @pytest.mark.together
     @pytest.mark.parametrize(
         ("body", "field"),
         [
@@ -159,7 +160,7 @@ class TestWriteContact:
         ],
     )
     def test_a_bad_value_is_named_and_nothing_is_made(self, api: Api, body: dict[str, Any], field: str) -> None:
-        make_group(api)
+        assert api.results("/api/v1/groups.json") or make_group(api)
 
         assert refuse(api, **body) == [field]
         assert api.results(PATH) == []

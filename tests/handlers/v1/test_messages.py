@@ -188,13 +188,13 @@ class TestListMessages:
         assert mailbox.find(label="Unknown") == []
         assert mailbox.api.results(PATH, id=both)[0]["labels"] == ["Complaint", "Urgent"]
 
-    @pytest.mark.parametrize("empty", ["", " ", "\t", "\n", "\u00a0", "\u2003", ",", "\t,"])
-    def test_a_label_without_a_name_counts_as_absent(self, mailbox: Mailbox, empty: str) -> None:
+    def test_a_label_without_a_name_counts_as_absent(self, mailbox: Mailbox) -> None:
         one, other = mailbox.add(), mailbox.add(direction="out")
         mailbox.label("Complaint", one)
 
-        assert mailbox.find(label=empty) == [other, one]
-        assert mailbox.find(label=empty, direction="I", page=1) == [one]
+        for empty in ("", " ", "\t", "\n", "\u00a0", "\u2003", ",", "\t,"):
+            assert mailbox.find(label=empty) == [other, one], repr(empty)
+            assert mailbox.find(label=empty, direction="I", page=1) == [one], repr(empty)
 
     def test_messages_of_a_label_are_in_order_page_after_page_and_counted(
         self, mailbox: Mailbox, make_client: Callable[..., Any]

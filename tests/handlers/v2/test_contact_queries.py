@@ -104,6 +104,7 @@ def test_the_words_name_what_queries_can_be_made_of(api: Api, database: Database
     assert next(each for each in words["attributes"] if each["key"] == "name")["operators"] == ["=", "!=", "~"]
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("query", "found"),
     [
@@ -124,17 +125,19 @@ def test_the_words_name_what_queries_can_be_made_of(api: Api, database: Database
 def test_names_without_spaces_are_found_by_a_part_in_searches_and_smart_groups(
     api: Api, database: Database, workspace: Workspace, query: str, found: str
 ) -> None:
-    for name in ("สมชาย ใจดี", "王\u3000小明", "山田太郎", "Somchai", "Wang"):
-        make_contact(database, workspace, name=name)
+    if not api.results("/api/v2/contacts.json"):
+        for name in ("สมชาย ใจดี", "王\u3000小明", "山田太郎", "Somchai", "Wang"):
+            make_contact(database, workspace, name=name)
 
     assert names(api, query) == [found]
     assert api.get(CHECK, query=query).json()["count"] == 1
+    name = "Found by " + query.replace('"', "'")
     with database.writing() as tx:
-        create_query_group(tx, workspace, "Found", query)
+        create_query_group(tx, workspace, name, query)
         held = lease_group(tx, workspace.id)
     while held is not None:
         held = evaluate_some(database, held)
-    (made,) = api.results("/api/v2/groups.json", name="Found")
+    (made,) = api.results("/api/v2/groups.json", name=name)
     assert (made["status"], made["count"]) == ("ready", 1)
 
 

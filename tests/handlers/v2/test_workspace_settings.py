@@ -79,6 +79,7 @@ def test_what_is_no_setting_is_refused_and_named(head: Api, body: dict[str, Any]
     assert head.get(WORKSPACE).json() == before
 
 
+@pytest.mark.together
 @pytest.mark.parametrize(
     ("number_format", "text", "number"),
     [
@@ -97,7 +98,8 @@ def test_numbers_of_fields_are_read_in_the_format_of_the_workspace(
     head: Api, number_format: str, text: str, number: str | None
 ) -> None:
     assert head.post(PATH, {"number_format": number_format}).json()["number_format"] == number_format
-    assert head.post("/api/v2/fields.json", {"name": "Weight", "type": "number"}).status_code == 201
+    if not head.results("/api/v2/fields.json"):
+        assert head.post("/api/v2/fields.json", {"name": "Weight", "type": "number"}).status_code == 201
 
     made = head.post("/api/v2/contacts.json", {"name": "Amina", "fields": {"weight": text}}).json()
 
