@@ -35,6 +35,7 @@ def redis_server() -> Iterator[str]:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while not _is_ready(client):
         assert time.monotonic() < deadline, "Redis did not start"
+        threading.Event().wait(0.01)
     try:
         yield f"unix://{socket}"
     finally:

@@ -71,7 +71,7 @@ def test_changes_and_fires_do_not_get_in_each_others_way(
     changed, finished = threading.Event(), []
 
     def fire() -> None:
-        while step() or not changed.is_set():
+        while step() or not changed.wait(0.01):
             pass
         finished.append("fired")
 

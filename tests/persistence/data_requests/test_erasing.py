@@ -156,40 +156,29 @@ def test_others_keep_what_is_theirs(clinic: Clinic) -> None:
     assert clinic.api.get("/api/v2/messages.json", contact=clinic.bosco).status_code == 200
 
 
-def test_starts_lose_what_names_the_person_and_nothing_else(clinic: Clinic) -> None:
+def test_what_names_the_person_goes_and_what_only_looks_like_it_stays(clinic: Clinic) -> None:
+    """In what flows were started with, in events in a form, and in parts of messages: the number, not a longer one."""
     flow = clinic.api.results("/api/v2/flow_starts.json")[0]["flow"]["uuid"]
     longer = {"receipt": f"{NUMBER}26", "figure": int(f"{NUMBER[1:]}26")}
     clinic.api.post("/api/v2/flow_starts.json", {"flow": flow, "contacts": [clinic.bosco], "params": longer})
-    clinic.perform(ERASE)
-
-    starts = sorted(clinic.api.results("/api/v2/flow_starts.json"), key=lambda each: each["created_on"])
-    params = [each["params"] for each in starts]
-    emptied = {"mother": {"numbers": ["", "", ""], "figure": None}}
-    assert params == [None, emptied, {"place": "Kigali"}, longer]
-
-
-def test_an_event_that_names_the_number_in_a_form_goes(clinic: Clinic) -> None:
+    channel_id = add_gateway(clinic.database, clinic.workspace, "http://127.0.0.1:1/")
     with clinic.database.writing() as tx:
         planned = {"created_on": tx.now, "scheduled_on": tx.now, "due_on": tx.now}
         sent = {"event": "mo_sms", "receiver": "http://x", "url": "http://x/", "content_type": "x", **planned}
         for told in ("her number: 0788 314 159", "0788 314 159 26 is longer"):
             tx.insert(delivery, workspace_id=clinic.workspace.id, **sent, body=urlencode({"text": told}))
-    clinic.perform(ERASE)
-
-    with clinic.database.reading() as tx:
-        assert tx.execute(select(delivery.c.body)).scalars().all() == ["text=0788+314+159+26+is+longer"]
-
-
-def test_a_part_of_a_message_of_the_person_goes_with_its_text(clinic: Clinic) -> None:
-    channel_id = add_gateway(clinic.database, clinic.workspace, "http://127.0.0.1:1/")
-    common = {"destination": "8080", "reference": 7, "total": 2, "number": 1, "channel_id": channel_id}
-    with clinic.database.writing() as tx:
+        common = {"destination": "8080", "reference": 7, "total": 2, "number": 1, "channel_id": channel_id}
         common |= {"workspace_id": clinic.workspace.id, "received_on": tx.now}
         for sender, text in ((NUMBER, "hers"), ("+250788314160", "of somebody else")):
             tx.insert(message_piece, **common, sender=sender, text=text)
+
     clinic.perform(ERASE)
 
+    starts = sorted(clinic.api.results("/api/v2/flow_starts.json"), key=lambda each: each["created_on"])
+    emptied = {"mother": {"numbers": ["", "", ""], "figure": None}}
+    assert [each["params"] for each in starts] == [None, emptied, {"place": "Kigali"}, longer]
     with clinic.database.reading() as tx:
+        assert tx.execute(select(delivery.c.body)).scalars().all() == ["text=0788+314+159+26+is+longer"]
         assert tx.execute(select(message_piece.c.text)).scalars().all() == ["of somebody else"]
 
 
@@ -397,16 +386,11 @@ def test_a_table_is_as_large_as_all_its_partitions(divided_database: Database) -
 
 
 @pytest.mark.parametrize("migrated_database", ["postgresql"], indirect=True)
-def test_a_table_that_is_too_large_is_left_to_a_command(
+def test_a_table_that_is_too_large_is_left_to_a_command_which_goes_through_no_pooler(
     migrated_database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(erasing, "MOST_TABLE_BYTES", is_whole(migrated_database, ["message"]) - 1)
 
     assert not rewrite_files(migrated_database)
-    assert rewrite_files(migrated_database, is_forced=True)
-
-
-@pytest.mark.parametrize("migrated_database", ["postgresql"], indirect=True)
-def test_tables_are_rewritten_in_the_database_itself_and_not_through_a_pooler(migrated_database: Database) -> None:
     with closing(Database(NOWHERE, is_behind_pooler=True, direct_url=migrated_database.url)) as pooled:
-        assert rewrite_files(pooled)
+        assert rewrite_files(pooled, is_forced=True)

@@ -3,7 +3,7 @@
 import json
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -196,10 +196,10 @@ def test_a_spoiled_directory_or_a_bomb_is_refused_with_a_sentence(empty: Databas
             read_workspace(empty, store, path, "")
 
 
-BOMBS = {
-    "file": ("media/zeros.bin", b"\0" * 80_000_000, "would become"),
-    "line": ("workspace.jsonl", b" " * 17_000_000, "line 1 of workspace.jsonl is larger"),
-    "values": ("workspace.jsonl", b"[" + b"[]," * 2_000_001 + b"[]]", "line 1 of workspace.jsonl is larger"),
+BOMBS: dict[str, tuple[str, Callable[[], bytes], str]] = {
+    "file": ("media/zeros.bin", lambda: b"\0" * 80_000_000, "would become"),
+    "line": ("workspace.jsonl", lambda: b" " * 17_000_000, "line 1 of workspace.jsonl is larger"),
+    "values": ("workspace.jsonl", lambda: b"[" + b"[]," * 2_000_001 + b"[]]", "line 1 of workspace.jsonl is larger"),
 }
 
 
@@ -211,7 +211,7 @@ def test_what_becomes_much_larger_than_the_file_is_refused_and_leaves_nothing(
     name, content, sentence = BOMBS[bomb]
     with zipfile.ZipFile(tmp_path / "w.zip", "w", zipfile.ZIP_DEFLATED) as packed:
         packed.writestr("manifest.json", json.dumps(manifest | {"revision": current_revision(empty.engine)}))
-        packed.writestr(name, content)
+        packed.writestr(name, content())
 
     with pytest.raises(BadWorkspaceFile, match=sentence):
         read_workspace(empty, FolderStore(f"file://{tmp_path / 'media'}"), tmp_path / "w.zip", "")
