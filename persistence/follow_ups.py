@@ -261,31 +261,31 @@ def advance(
     assert changes.moves.keys().isdisjoint(changes.present), "a statement changes a contact only once"
     if records:
         values |= {
-            "kinds": array_text(kind for kind, _ in records),
-            "records": array_text(one for _, one in records),
+            "kinds": array_text([kind for kind, _ in records]),
+            "records": array_text([one for _, one in records]),
         }
     values |= _figures(tx.now.date(), counts, flows)
     if lasts:
         values |= {
-            "contact_ids": array_text(each.contact_id for each in lasts),
-            "message_ids": array_text(each.id for each in lasts),
-            "lasts": array_text(each.created_on for each in lasts),
-            "folders": array_text(each.folder for each in lasts),
+            "contact_ids": array_text([each.contact_id for each in lasts]),
+            "message_ids": array_text([each.id for each in lasts]),
+            "lasts": array_text([each.created_on for each in lasts]),
+            "folders": array_text([each.folder for each in lasts]),
         }
     if changes.runs:
         values |= {"runs": rows_text(changes.runs)}
     if moved:
         values |= {
-            "moved": array_text(contact_id for contact_id, _ in moved),
-            "moved_to": array_text(flow_id for _, flow_id in moved),
+            "moved": array_text([contact_id for contact_id, _ in moved]),
+            "moved_to": array_text([flow_id for _, flow_id in moved]),
         }
     if changes.present:
         ids = sorted(changes.present)
-        values |= {"present": array_text(ids), "revived": array_text(changes.present[one] for one in ids)}
+        values |= {"present": array_text(ids), "revived": array_text([changes.present[one] for one in ids])}
     if phones:
         values |= {
-            "phones": array_text(channel_id for channel_id, _ in phones),
-            "reasons": array_text(reason for _, reason in phones),
+            "phones": array_text([channel_id for channel_id, _ in phones]),
+            "reasons": array_text([reason for _, reason in phones]),
             **_around(tx.now),
         }
     parts = (
@@ -312,19 +312,19 @@ def _figures(
     values: dict[str, Any] = {}
     if counts:
         values |= {
-            "counted": array_text(kind for (kind, _, _), _ in counts),
-            "days": array_text(day for (_, day, _), _ in counts),
-            "subjects": array_text(subject for (_, _, subject), _ in counts),
-            "numbers": array_text(number for _, number in counts),
+            "counted": array_text([kind for (kind, _, _), _ in counts]),
+            "days": array_text([day for (_, day, _), _ in counts]),
+            "subjects": array_text([subject for (_, _, subject), _ in counts]),
+            "numbers": array_text([number for _, number in counts]),
         }
     if flows:
         values |= {
             "today": today,
-            "flow_ids": array_text(flow_id for (flow_id, _, _, _), _ in flows),
-            "flow_kinds": array_text(kind for (_, kind, _, _), _ in flows),
-            "flow_keys": array_text(key for (_, _, key, _), _ in flows),
-            "flow_values": array_text(value for (_, _, _, value), _ in flows),
-            "flow_numbers": array_text(number for _, number in flows),
+            "flow_ids": array_text([flow_id for (flow_id, _, _, _), _ in flows]),
+            "flow_kinds": array_text([kind for (_, kind, _, _), _ in flows]),
+            "flow_keys": array_text([key for (_, _, key, _), _ in flows]),
+            "flow_values": array_text([value for (_, _, _, value), _ in flows]),
+            "flow_numbers": array_text([number for _, number in flows]),
         }
     return values
 

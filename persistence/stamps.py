@@ -223,7 +223,10 @@ class Changes:
         """What is added to flows, by workspace, flow and column."""
 
     def of(self, workspace_id: int) -> WorkspaceChanges:
-        return self._workspaces.setdefault(workspace_id, WorkspaceChanges())
+        found = self._workspaces.get(workspace_id)
+        if found is None:
+            found = self._workspaces[workspace_id] = WorkspaceChanges()
+        return found
 
     def choose(self, tx: Transaction, table: Table, workspace_id: int) -> datetime:
         if tx.sqlite:
@@ -253,7 +256,7 @@ class Changes:
         workspaces, self._workspaces = self._workspaces, {}
         told, self.told = self.told, {}
         for workspace_id in sorted({*waiting, *workspaces, *told}):
-            changes = workspaces.get(workspace_id, WorkspaceChanges())
+            changes = workspaces.get(workspace_id) or WorkspaceChanges()
             if tx.sqlite:
                 self._take_on_sqlite(tx, workspace_id)
                 if workspace_id in workspaces:

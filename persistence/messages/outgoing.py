@@ -156,8 +156,10 @@ def create_outgoing(
 
 
 def create_shown(tx: Transaction, workspace: Workspace, draft: Draft) -> str:
-    """Creates the message that somebody writes, like `add_outgoing`; returns it as its list shows it."""
-    new = _decide(tx, workspace.id, [draft])
+    """Creates the message that somebody writes, like `add_outgoing`; returns it as its list shows it. A draft with a
+    route is that of `route_one`."""
+    is_routed = draft.route is not None
+    new = _make(tx, workspace.id, [(draft, draft.route)], set()) if is_routed else _decide(tx, workspace.id, [draft])
     shown = insert_shown(tx, workspace.id, new.made[0][2])
     _follow(tx, workspace.id, new, {shown["uuid"]: shown["id"]})
     return write_record(shown | HIDDEN_FIELDS if workspace.is_anonymous else shown)
@@ -181,6 +183,9 @@ def add_outgoing(
     ids = insert_outgoing(tx, workspace_id, [row for _, _, row in new.made])
     _follow(tx, workspace_id, new, ids)
     return {row["uuid"]: ids[row["uuid"]] for _, _, row in new.made}
+
+
+Decided = tuple[Draft, Route | None]
 
 
 class _New(NamedTuple):
@@ -209,6 +214,10 @@ def _decide(
         for draft, route in _fit(tx, workspace_id, circled)
         if not leaves_out_unreachable or (route is not None and route.failed_reason is None)
     ]
+    return _make(tx, workspace_id, decided, circles)
+
+
+def _make(tx: Transaction, workspace_id: int, decided: Sequence[Decided], circles: AbstractSet[int]) -> _New:
     routed = [route for _, route in decided if route is not None and route.has_terms]
     terms = load_terms(tx, workspace_id, {route.channel_id for route in routed if route.channel_id is not None})
     made = [(draft, route, _row(tx, workspace_id, draft, route, terms)) for draft, route in decided]
@@ -242,9 +251,6 @@ def _stop_circle(draft: Draft, route: Route | None, circles: AbstractSet[int]) -
         return route
     is_stopped = draft.automatic in ANSWERS and draft.contact_id in circles
     return route._replace(failed_reason=CIRCLE) if is_stopped else route
-
-
-Decided = tuple[Draft, Route | None]
 
 
 def _fit(tx: Transaction, workspace_id: int, decided: Sequence[Decided]) -> list[Decided]:
@@ -286,8 +292,8 @@ def _fit_one(
 
 
 def route_one(tx: Transaction, workspace_id: int, draft: Draft) -> Draft:
-    """The message that somebody writes to one contact, with its route. Raises InvalidInput if its channel does not take
-    it now."""
+    """The message that somebody writes to one contact, with its route and as its channel takes it. Raises InvalidInput
+    if that does not take it now."""
     route = find_routes(tx, workspace_id, [draft.contact_id]).get(draft.contact_id)
     ((written, fitted),) = _fit(tx, workspace_id, [(draft, route)])
     _check_time(tx, workspace_id, written, fitted)
@@ -300,7 +306,7 @@ def route_one(tx: Transaction, workspace_id: int, draft: Draft) -> Draft:
         raise InvalidInput.on(
             "template", "It is not approved for the channel of the contact, or has more variables than values."
         )
-    return draft._replace(route=route)
+    return written._replace(route=fitted)
 
 
 def _check_time(tx: Transaction, workspace_id: int, draft: Draft, route: Route | None) -> None:
