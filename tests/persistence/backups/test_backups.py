@@ -38,14 +38,17 @@ from tests.console_script import call_forked, make_environment
 from tests.contract.documents import Operation, token_operations
 from tests.contract.filled_workspace import fill_workspace
 from tests.contract.services import database_url_for_many_tests, serve
+from tests.thinned import EVERY_CASE
 
 MARK = "written-"
 ARCHIVE = "archives/x/2026-03-02-message.jsonl.gz"
+PATHS_OF_V2 = {one.path for one in token_operations() if one.generation == "v2"}
 LISTS = [
     one
     for one in token_operations()
     if one.method == "get"
     and one.path != "/stream"  # it stays open
+    and (EVERY_CASE or one.generation == "v2" or one.path not in PATHS_OF_V2)
     and not any(parameter.get("required") for parameter in one.parameters())
 ]
 
@@ -75,8 +78,8 @@ def environment_for(url: str, folder: Path, key: str = SECRET_KEY) -> dict[str, 
 
 
 def read_lists(api: Api) -> dict[str, Any]:
-    """Everything that both generations of the API show to an administrator, but what moves by itself: when the reader's
-    own token was used, a minute after the last time, and how long tickets have been open.
+    """Everything that the API shows to an administrator, but what moves by itself: when the reader's own token was
+    used, a minute after the last time, and how long tickets have been open.
     """
     lists = {str(operation): read_list(api, operation) for operation in LISTS}
     for token in lists["v2/openapi.yaml GET /tokens.json"]:
@@ -120,7 +123,7 @@ class Writer:
         self._thread.join()
 
     def _run(self, database: Database, workspace: Workspace) -> None:
-        while not self._stopping.is_set():
+        while not self._stopping.wait(0.005):  # the backup wants a processor too
             add_contact(database, workspace, f"{MARK}{self.count:07d}", f"{MARK}{self.count:07d}")
             self.count += 1
 
