@@ -111,10 +111,15 @@ LOOSE = """() => {
 }"""
 
 
+def resting_page(context: BrowserContext) -> Page:
+    """The page that a test before has left, which has loaded all files, or a new one."""
+    return next((page for page in context.pages if page.url.endswith(RESTS_AT)), None) or context.new_page()
+
+
 def sign_in(context: BrowserContext, clinic: Clinic, role: str, place: str = "inbox") -> Page:
     """The page of a browser in which somebody has signed in before; without a place the first page of their role."""
     context.add_cookies([{"name": COOKIE, "value": clinic.signed_in(role), "url": clinic.service.url}])
-    page = next((page for page in context.pages if page.url.endswith(RESTS_AT)), None) or context.new_page()
+    page = resting_page(context)
     page.goto(f"{clinic.service.url}/#/{place}")
     expect(page.get_by_role("navigation", name="Pages")).to_be_visible()
     return page

@@ -11,7 +11,7 @@ from persistence.tables.channels import channel
 from relayboard.phone.phone import Phone, PhoneState
 from relayboard.phone.wire import HttpTransport
 from testbed.running import wait_until
-from tests.console.pages import NARROW, findings, open_page, refused, sign_in
+from tests.console.pages import NARROW, WIDE, findings, open_page, refused, sign_in
 from tests.worker.receivers import Reply, receiving
 
 SECRET = "s3cret-token"
@@ -88,13 +88,16 @@ def test_a_claim_says_whom_it_replaces_and_a_release_how_many_messages_fail(some
         phone.register()
         page.get_by_role("link", name="Add a channel").click()
         page.get_by_role("link", name="Android phone SMS").click()
-        form.get_by_label("Claim code").fill(phone.state.claim_code)
+        code = phone.state.claim_code
+        form.get_by_label("Claim code").fill(f"{code[:3]} {code[3:6]} {code[6:]}".lower())  # as its screen shows it
         form.get_by_label("Number of its SIM card").fill(number)
         form.get_by_label("Name").fill(name)
         return phone
 
     add_phone(REPLACED, "Ward phone")
     expect(form.get_by_role("status")).to_have_count(0)
+    guide = form.get_by_role("link", name="Phones")
+    assert page.request.get(f"{clinic.service.url}/{guide.get_attribute('href')}").status == 200
     form.get_by_role("button", name="Claim").click()
     expect(page.locator(".cards .channel")).to_have_count(2)
 
@@ -181,20 +184,6 @@ def test_a_receiver_gets_its_own_retries_limit_and_signature(somebody, clinic):
     assert (settings["sending_hours"], settings["automatic_per_day"]) == ("mon-sat 07:00-20:00", None)
 
 
-def test_a_phone_that_is_refused_says_why_in_the_list_and_on_its_page(somebody, clinic):
-    (phone,) = clinic.service.get("/api/v2/channels.json")["results"]
-    with clinic.service.database.writing() as tx:
-        what = {"refused_on": tx.now + timedelta(minutes=1), "refused_reason": "wrong_clock", "name": ""}
-        tx.execute(update(channel).where(channel.c.uuid == phone["uuid"]).values(**what))
-    page = sign_in(somebody, clinic, "viewer", place="channels")
-    expect(page.get_by_role("link", name=phone["address"])).to_be_visible()
-    for place in (("channels",), ("channels", phone["uuid"])):
-        open_page(page, clinic, *place)
-        expect(page.locator(".channel")).to_contain_text("Its clock is wrong by more than fifteen minutes.")
-        page.set_viewport_size(NARROW)
-        assert findings(page, "a phone that is refused") == []
-
-
 def test_a_phone_without_a_name_is_called_by_what_is_known_of_it_and_gets_one(somebody, clinic):
     (phone,) = clinic.service.get("/api/v2/channels.json")["results"]
 
@@ -230,35 +219,28 @@ def test_a_phone_without_a_name_is_called_by_what_is_known_of_it_and_gets_one(so
     expect(page.get_by_role("heading", level=1)).to_have_text("Front desk")
 
 
-def test_a_phone_is_claimed_by_the_code_as_its_screen_shows_it(somebody, clinic):
-    other = Phone(HttpTransport(clinic.service.url), PhoneState())
-    other.register()
-    code = str(other.state.claim_code)
-    page = sign_in(somebody, clinic, "administrator", place="channels")
-    page.get_by_role("link", name="Add a channel").click()
-    page.get_by_role("link", name="Android phone SMS").click()
-    form = page.get_by_role("dialog")
-    guide = form.get_by_role("link", name="Phones")
-    assert page.request.get(f"{clinic.service.url}/{guide.get_attribute('href')}").status == 200
-    form.get_by_label("Claim code").fill(f"{code[:3]} {code[3:6]} {code[6:]}".lower())
-    form.get_by_label("Number").fill("+250788123124")
-    assert findings(page, "the form of a phone") == []
-    form.get_by_role("button", name="Claim").click()
-    page.locator(".channel").get_by_role("link", name="+250788123124").click()
-    page.get_by_role("button", name="Release").click()
-    form.get_by_role("button", name="Release").click()
-    expect(page.locator(".cards .channel")).to_have_count(1)
+def test_a_viewer_sees_health_and_why_a_phone_is_refused_and_changes_nothing(somebody, clinic):
+    (phone,) = clinic.service.get("/api/v2/channels.json")["results"]
+    with clinic.service.database.writing() as tx:
+        what = {"refused_on": tx.now + timedelta(minutes=1), "refused_reason": "wrong_clock", "name": ""}
+        tx.execute(update(channel).where(channel.c.uuid == phone["uuid"]).values(**what))
+    page = sign_in(somebody, clinic, "viewer", place="channels")
+    expect(page.get_by_role("link", name=phone["address"])).to_be_visible()
+    expect(page.get_by_role("link", name="Webhooks")).to_have_count(0)
+    for place in (("channels",), ("channels", phone["uuid"])):
+        open_page(page, clinic, *place)
+        expect(page.locator(".channel")).to_contain_text("Its clock is wrong by more than fifteen minutes.")
+        page.set_viewport_size(NARROW)
+        assert findings(page, "a phone that is refused") == []
 
-
-def test_a_viewer_sees_health_and_changes_nothing(somebody, clinic):
     new = Phone(HttpTransport(clinic.service.url), PhoneState())
     new.register()
     with clinic.service.database.writing() as tx:
         claim_phone(tx, clinic.service.workspace, new.state.claim_code or "", SEEN_BY_VIEWERS, "Second phone")
     new.sync()
     (phone,) = clinic.service.get("/api/v2/channels.json", address=SEEN_BY_VIEWERS)["results"]
-    page = sign_in(somebody, clinic, "viewer", place=f"channels/{phone['uuid']}")
-
+    page.set_viewport_size(WIDE)
+    open_page(page, clinic, "channels", phone["uuid"])
     expect(page.get_by_role("heading", name="Health")).to_be_visible()
     expect(page.get_by_text("No alarms")).to_be_visible()
     expect(page.get_by_role("link", name="Get alarms by webhook")).to_have_count(0)

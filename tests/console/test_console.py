@@ -97,7 +97,7 @@ def texts_of(clinic: Clinic, contact: str) -> list[str]:
     return [message["text"] for message in clinic.service.get("/api/v2/messages.json", contact=contact)["results"]]
 
 
-def test_an_sms_appears_by_itself_and_the_reply_reaches_the_phone(somebody, clinic):
+def test_an_sms_appears_by_itself_within_a_second_and_the_reply_reaches_the_phone(somebody, clinic):
     page = sign_in(somebody, clinic, "agent")
     expect(page.locator(".conversation").first).to_be_visible()
     expect(page.locator(".waiting")).to_have_count(0)
@@ -119,11 +119,6 @@ def test_an_sms_appears_by_itself_and_the_reply_reaches_the_phone(somebody, clin
     clinic.sync()
     expect(sent.locator(".state").first).to_have_text("delivered")
     expect(arrived.locator(".count")).to_have_count(0)
-
-
-def test_one_sms_after_the_other_appears_within_a_second(somebody, clinic):
-    page = sign_in(somebody, clinic, "agent")
-    expect(page.locator(".conversation").first).to_be_visible()
     page.evaluate(NOTE_ARRIVALS)
 
     def arrives(number: int) -> float:
@@ -142,7 +137,7 @@ def read_ms(moment: str) -> float:
     return datetime.fromisoformat(moment).timestamp() * 1000
 
 
-def test_what_is_sent_without_network_arrives_once_when_it_is_back(somebody, clinic):
+def test_without_network_or_session_nothing_is_lost_or_sent_twice(somebody, clinic):
     page = sign_in(somebody, clinic, "editor")
     page.locator(".conversation").nth(3).click()
     expect(page.locator(".message").first).to_be_visible()
@@ -162,8 +157,18 @@ def test_what_is_sent_without_network_arrives_once_when_it_is_back(somebody, cli
     expect(page.get_by_label("Write an answer")).to_have_value("not yet finished")
     assert texts_of(clinic, contact).count("The network is gone") == 1
 
+    with clinic.service.database.writing() as tx:
+        end_other_sign_ins(tx, find_member(tx, clinic.service.workspace.id, clinic.email("editor")) or 0)
+    clinic.phone.receive_sms(CALLER, "Something new")
+    clinic.sync()
+    expect(page.get_by_role("heading", name="Sign in to Relayboard")).to_be_visible()
+    page.get_by_label("E-mail address").fill(clinic.email("editor"))
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in", exact=True).click()
+    expect(page.get_by_label("Write an answer")).to_have_value("not yet finished")
 
-def test_two_tabs_show_the_same_and_end_together(somebody, clinic):
+
+def test_two_tabs_show_the_same_and_end_together_once_the_service_knows_of_it(somebody, clinic):
     one = sign_in(somebody, clinic, "editor", place="inbox?folder=all")
     two = somebody.new_page()
     open_page(two, clinic, "inbox")
@@ -184,27 +189,22 @@ def test_two_tabs_show_the_same_and_end_together(somebody, clinic):
     route.fulfill(response=answer)
     expect(one.locator(".message.out .state", has_text="queued").last).to_be_visible()
     assert one.evaluate("window.mostReplies") == 1
-    one.get_by_role("button", name="You and your language").click()
-    one.get_by_role("menuitem", name="Sign out").click()
+    somebody.set_offline(True)
+    sign_out(one)
+    expect(one.locator(".notice.bad")).to_be_visible()
+    expect(one.get_by_role("navigation", name="Pages")).to_be_visible()
+    somebody.set_offline(False)
+    sign_out(one)
 
     for page in (one, two):
         expect(page.get_by_role("heading", name="Sign in to Relayboard")).to_be_visible()
+    one.reload()
+    expect(one.get_by_label("Password")).to_be_visible()
 
 
-def test_a_session_that_was_ended_elsewhere_asks_to_sign_in_and_loses_nothing(somebody, clinic):
-    page = sign_in(somebody, clinic, "agent")
-    page.locator(".conversation").nth(7).click()
-    page.get_by_label("Write an answer").fill("Half a sen")
-    with clinic.service.database.writing() as tx:
-        end_other_sign_ins(tx, find_member(tx, clinic.service.workspace.id, clinic.email("agent")) or 0)
-    clinic.phone.receive_sms(CALLER, "Something new")
-    clinic.sync()
-
-    expect(page.get_by_role("heading", name="Sign in to Relayboard")).to_be_visible()
-    page.get_by_label("E-mail address").fill(clinic.email("agent"))
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Sign in", exact=True).click()
-    expect(page.get_by_label("Write an answer")).to_have_value("Half a sen")
+def sign_out(page: Page) -> None:
+    page.get_by_role("button", name="You and your language").click()
+    page.get_by_role("menuitem", name="Sign out").click()
 
 
 ALL_PAGES = [
@@ -221,12 +221,21 @@ ALL_PAGES = [
     "Settings",
 ]
 SEEN = {
-    "administrator": ALL_PAGES,
     "editor": ALL_PAGES,
     "viewer": ALL_PAGES,
     "agent": ["Inbox", "Contacts", "Tickets", "Settings"],
 }
-MAY_ANSWER = ("administrator", "editor", "agent")
+MAY_ANSWER = ("editor", "agent")
+SECTIONS = {
+    "agent": [
+        *("Workspace", "Users", "Teams", "Topics", "Groups", "Fields", "Saved replies", "API tokens", "Your account"),
+    ],
+    "editor": [
+        *("Workspace", "Users", "Teams", "Labels", "Topics", "Groups", "Fields", "Opt-ins", "Saved replies", "Globals"),
+        *("Resthooks", "API tokens", "Your account"),
+    ],
+}
+"""The settings that they see."""
 
 
 @pytest.mark.parametrize("role", SEEN)
@@ -242,13 +251,23 @@ def test_each_role_sees_what_it_may_do_and_the_api_refuses_the_rest(somebody, cl
         assert refused(page, "/api/v2/messages.json") == refused(page, "/api/v2/contacts.json") == 403
     if role == "agent":
         assert refused(page, "/api/v2/labels.json") == refused(page, "/api/v2/broadcasts.json") == 403
+    if role in SECTIONS:
+        open_page(page, clinic, "settings", "users")
+        expect(page.get_by_role("button", name="Invite")).to_have_count(0)
+        expect(page.get_by_role("navigation", name="Settings").get_by_role("link")).to_have_text(SECTIONS[role])
+        open_page(page, clinic, "settings", "audit")
+        expect(page.get_by_text("Ask an administrator of the workspace.")).to_be_visible()
+        for path in ("user_actions", "workspace_settings", "invitations"):
+            assert refused(page, f"/api/v2/{path}.json") == 403
 
 
 def test_every_page_can_be_used_by_everybody_on_every_screen_and_from_right_to_left(somebody, clinic):
     """Each page is opened on one of the screens, in turn, walked through by the keyboard there, the first on each with
-    the navigation, and then shown on the other one: in Arabic, whose pages are longer and begin on the other side.
+    the navigation and by pressing the key for each control, as all with RELAYBOARD_EVERY_CASE=1, and then shown on the
+    other one: in Arabic, whose pages are longer and begin on the other side.
     """
     page = sign_in(somebody, clinic, "administrator")
+    expect(page.get_by_role("navigation", name="Pages").get_by_role("link")).to_have_text(ALL_PAGES)
     page.get_by_role("button", name="You and your language").click()
     page.get_by_role("menuitemradio", name="العربية").click()
     expect(page.locator("html[dir=rtl][lang=ar]")).to_have_count(1)
@@ -264,7 +283,7 @@ def test_every_page_can_be_used_by_everybody_on_every_screen_and_from_right_to_l
         for number, (size, scheme) in enumerate(screens):
             page.set_viewport_size(size)
             page.emulate_media(color_scheme=scheme)
-            found.extend(findings(page, f"{where} {scheme}", presses=True, is_whole=is_whole, is_again=number > 0))
+            found.extend(findings(page, f"{where} {scheme}", presses=is_whole, is_whole=is_whole, is_again=number > 0))
             found.extend(f"{where} {scheme}: {each}" for each in page.evaluate(ASTRAY))
 
     for number, name in enumerate(PAGES):

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 
-import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
 
 from tests.console.clinic import Clinic
-from tests.console.pages import HeldBack, sign_in_at
+from tests.console.pages import HeldBack, open_page, sign_in_at
 
 CONTACTS, NOTES = "/api/v2/contacts.json", "/api/v2/contact_notes.json"
 
@@ -19,15 +18,16 @@ def line(page: Page, text: str) -> Locator:
     return page.locator(".history-line", has_text=text)
 
 
-@pytest.fixture
-def contact(clinic: Clinic) -> str:
+def make(clinic: Clinic) -> str:
+    """The UUID of a new contact."""
     uuid: str = clinic.service.post(CONTACTS, {"name": "Noted"})["uuid"]
     return uuid
 
 
-def test_a_note_is_saved_once_though_it_is_sent_again_before_the_answer(
-    somebody: BrowserContext, clinic: Clinic, contact: str
+def test_a_note_is_saved_once_though_it_is_sent_again_or_its_answer_was_lost_and_may_be_noted_again(
+    somebody: BrowserContext, clinic: Clinic
 ) -> None:
+    contact = make(clinic)
     page = sign_in_at(somebody, clinic, "agent", "contacts", contact)
     note, button = page.get_by_label("Write a note"), page.get_by_role("button", name="Save")
     asked: list[str] = []
@@ -49,12 +49,8 @@ def test_a_note_is_saved_once_though_it_is_sent_again_before_the_answer(
     assert asked == ["POST", "POST"]
     assert noted(clinic, contact) == ["Speaks Swahili", "Prefers mornings"]
 
-
-def test_a_note_whose_answer_was_lost_is_saved_once_and_the_same_may_be_noted_again(
-    somebody: BrowserContext, clinic: Clinic, contact: str
-) -> None:
-    page = sign_in_at(somebody, clinic, "agent", "contacts", contact)
-    note, text = page.get_by_label("Write a note"), "Called, nobody answered"
+    contact, text = make(clinic), "Called, nobody answered"
+    open_page(page, clinic, "contacts", contact)
 
     def lose_the_answer(route: Route) -> None:
         route.fetch()

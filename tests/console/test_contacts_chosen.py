@@ -9,7 +9,7 @@ from sqlalchemy import func, insert, select, update
 from persistence.tables.contacts import BLOCKED, contact
 from testbed.running import wait_until
 from tests.console.clinic import Clinic
-from tests.console.pages import NARROW, findings, sign_in
+from tests.console.pages import NARROW, findings, open_page, sign_in
 
 CONTACTS, ACTIONS = "/api/v2/contacts.json", "/api/v2/contact_actions.json"
 FAMILIES = {"Away Family": ("+250788000701", "+250788000702"), "Here Person": ("+250788000703",)}
@@ -33,7 +33,9 @@ def search(page: Page, name: str) -> None:
     expect(page.locator(".who")).to_have_text([re.compile(name)] * len(FAMILIES[name]))
 
 
-def test_only_contacts_that_are_shown_are_deleted(somebody: BrowserContext, clinic: Clinic, families: None) -> None:
+def test_only_contacts_that_are_shown_are_deleted_and_a_person_erased_once_the_name_is_typed(
+    somebody: BrowserContext, clinic: Clinic, families: None
+) -> None:
     page = sign_in(somebody, clinic, "administrator", place="contacts")
     bar, question = page.get_by_role("toolbar"), page.get_by_role("dialog")
     search(page, "Away Family")
@@ -53,6 +55,24 @@ def test_only_contacts_that_are_shown_are_deleted(somebody: BrowserContext, clin
     assert known(clinic, "Away Family") == ["active", "active"]
     search(page, "Away Family")
     expect(page.get_by_role("checkbox", checked=True)).to_have_count(0)
+
+    made = clinic.service.post(CONTACTS, {"name": "Lost Person", "urns": ["tel:+250788000799"]})
+    open_page(page, clinic, "contacts", made["uuid"])
+    requests = page.get_by_role("region", name="Requests of this person")
+    requests.get_by_role("button", name="Copy what is stored").click()
+    with page.expect_download() as copied:
+        requests.get_by_role("link", name="Download").click()
+    assert copied.value.suggested_filename.endswith(".zip")
+
+    requests.get_by_role("button", name="Erase this person").click()
+    erase = question.get_by_role("button", name="Erase this person")
+    expect(erase).to_be_disabled()
+    assert findings(page, "before a person is erased") == []
+    question.get_by_label("Type the name or number").fill("lost person ")
+    erase.click()
+    expect(page.get_by_role("heading", name="This contact does not exist")).to_be_visible()
+    expect(requests).to_contain_text("Erasure")
+    assert clinic.service.get(CONTACTS, urn="tel:+250788000799")["results"] == []
 
 
 CROWD = 230
@@ -92,7 +112,7 @@ def members(clinic: Clinic, name: str) -> int:
     return int(next(group["count"] for group in groups if group["name"] == name))
 
 
-def test_a_part_that_is_refused_is_told_with_its_contacts_and_tried_again(
+def test_a_part_that_is_refused_or_not_begun_is_told_with_its_contacts_and_done_afterwards(
     somebody: BrowserContext, clinic: Clinic
 ) -> None:
     clinic.service.post("/api/v2/groups.json", {"name": "Marchers"})
@@ -129,14 +149,9 @@ def test_a_part_that_is_refused_is_told_with_its_contacts_and_tried_again(
     expect(page.locator(".notice")).to_have_text("Undone.")
     assert members(clinic, "Marchers") == 1  # who was in it before
 
-
-def test_whoever_stops_between_parts_reads_what_is_left_and_all_of_it_is_done_in_parts(
-    somebody: BrowserContext, clinic: Clinic
-) -> None:
     crowd(clinic, "Halt")
-    page = sign_in(somebody, clinic, "editor", place="contacts")
     choose_all(page, "Halt")
-    shown, asked = page.get_by_role("dialog"), list[Route]()
+    asked = list[Route]()
     page.route("**/api/v2/contact_actions.json", lambda route: asked.append(route))
     page.get_by_role("toolbar").get_by_role("button", name="Archive their messages").click()
     wait_until(lambda: page.locator("main").count() and asked, "the first part to be asked for")
@@ -210,23 +225,3 @@ def test_all_that_match_are_chosen_blocked_by_a_worker_and_the_page_tells_how_fa
     question.get_by_role("button", name="Bring their messages back").click()
     back = page.get_by_role("region", name="Bring their messages back")
     expect(back).to_contain_text("done")
-
-
-def test_a_person_is_copied_and_erased_once_the_name_is_typed(somebody: BrowserContext, clinic: Clinic) -> None:
-    made = clinic.service.post(CONTACTS, {"name": "Lost Person", "urns": ["tel:+250788000799"]})
-    page = sign_in(somebody, clinic, "administrator", place=f"contacts/{made['uuid']}")
-    requests, question = page.get_by_role("region", name="Requests of this person"), page.get_by_role("dialog")
-    requests.get_by_role("button", name="Copy what is stored").click()
-    with page.expect_download() as copied:
-        requests.get_by_role("link", name="Download").click()
-    assert copied.value.suggested_filename.endswith(".zip")
-
-    requests.get_by_role("button", name="Erase this person").click()
-    erase = question.get_by_role("button", name="Erase this person")
-    expect(erase).to_be_disabled()
-    assert findings(page, "before a person is erased") == []
-    question.get_by_label("Type the name or number").fill("lost person ")
-    erase.click()
-    expect(page.get_by_role("heading", name="This contact does not exist")).to_be_visible()
-    expect(requests).to_contain_text("Erasure")
-    assert clinic.service.get(CONTACTS, urn="tel:+250788000799")["results"] == []

@@ -71,7 +71,7 @@ def test_a_contact_stays_in_its_groups_if_the_list_of_groups_does_not_arrive(
     assert names(stored(clinic, uuid)) == ["Kept one", "Kept two"]
 
 
-def test_a_tick_changes_its_own_group_also_for_a_contact_of_a_smart_group(
+def test_a_form_changes_its_own_tick_and_keeps_what_is_typed_while_others_change_the_contact(
     somebody: BrowserContext, clinic: Clinic, groups: None
 ) -> None:
     uuid = make(clinic, "+250788000712", name="Ticked", groups=["Kept one"], fields={"district": "Kept"})
@@ -88,81 +88,8 @@ def test_a_tick_changes_its_own_group_also_for_a_contact_of_a_smart_group(
     expect(page.locator("a.tag")).to_have_count(2)
     assert names(stored(clinic, uuid)) == ["Kept and smart", "Kept two"]
 
-
-def test_a_text_that_looks_like_a_time_is_shown_and_kept_as_the_text_it_is(
-    somebody: BrowserContext, clinic: Clinic
-) -> None:
-    text, other = "2026-13-45T10:00", "2026-01-02T10:00 visit"
-    uuid = make(clinic, "+250788000721", fields={"district": text, "due_date": "2019-01-31"})
-    due = stored(clinic, uuid)["fields"]["due_date"]
-    page = sign_in(somebody, clinic, "editor", place="settings/account")
-    edit(page, clinic, uuid)
-    form = page.get_by_role("dialog")
-    expect(page.locator(".facts div", has_text="District").locator("dd")).to_have_text(text)
-    expect(page.locator(".facts div", has_text="Due Date").locator("dd")).to_have_text("31 Jan 2019")
-    expect(form.get_by_label("District")).to_have_value(text)
-    expect(form.get_by_label("Due Date")).to_have_value("2019-01-31")
-    form.get_by_label("District").fill(other)
-    save(page)
-    expect(page.locator(".facts div", has_text="District").locator("dd")).to_have_text(other)
-    fields = stored(clinic, uuid)["fields"]
-    assert (fields["district"], fields["due_date"]) == (other, due)
-
-
-def test_agents_write_only_into_fields_that_they_may_edit(somebody: BrowserContext, clinic: Clinic) -> None:
-    clinic.service.post(FIELDS, {"name": "Village", "type": "text", "agent_access": "edit"})
-    uuid = make(clinic, "+250788000731", name="Asked", fields={"district": "Gasabo", "village": "Kinyinya"})
-    page = sign_in(somebody, clinic, "agent", place="contacts")
-    edit(page, clinic, uuid)
-    form = page.get_by_role("dialog")
-    for closed in ("District", "Due Date"):
-        expect(form.get_by_label(closed)).to_be_disabled()
-    expect(form.get_by_label("District")).to_have_value("Gasabo")
-    assert findings(page, "an agent's form") == []
-    form.get_by_label("Name").fill("Asked and answered")
-    form.get_by_label("Village").fill("Gisozi")
-    save(page)
-    expect(page.get_by_role("heading", name="Asked and answered")).to_be_visible()
-    contact = stored(clinic, uuid)
-    assert contact["name"] == "Asked and answered"
-    assert (contact["fields"]["district"], contact["fields"]["village"]) == ("Gasabo", "Gisozi")
-
-
-def test_each_type_of_field_has_the_input_in_which_its_values_are_read_and_changed(
-    somebody: BrowserContext, clinic: Clinic
-) -> None:
-    for name, kind in (("Children", "number"), ("Visit", "datetime"), ("Ward Of Birth", "ward")):
-        clinic.service.post(FIELDS, {"name": name, "type": kind})
-    given = {"children": "3", "visit": "2027-03-02T10:30:00+02:00", "due_date": "2027-01-31", "district": "Gasabo"}
-    uuid = make(clinic, "+250788000733", name="Of all types", fields=given)
-    page = sign_in(somebody, clinic, "editor", place="settings/account")
-    edit(page, clinic, uuid)
-    form, facts = page.get_by_role("dialog"), page.locator(".facts div")
-    types = {"Children": "number", "Visit": "datetime-local", "Due Date": "date", "District": "text"}
-    for label, kind in {**types, "Ward Of Birth": "text"}.items():
-        expect(form.get_by_label(label)).to_have_attribute("type", kind)
-    expect(form.get_by_label("Visit")).to_have_value("2027-03-02T10:30")
-    expect(facts.filter(has_text="Visit").locator("dd")).to_have_text("2 Mar 2027, 10:30")
-    expect(facts.filter(has_text="Due Date").locator("dd")).to_have_text("31 Jan 2027")
-    assert findings(page, "fields of all types") == []
-    form.get_by_label("Children").fill("2.5")
-    form.get_by_label("Visit").fill("2027-03-09T11:00")
-    save(page)
-    fields = stored(clinic, uuid)["fields"]
-    assert (fields["children"], fields["visit"][:16], fields["due_date"][:10]) == (
-        "2.5",
-        "2027-03-09T11:00",
-        "2027-01-31",
-    )
-    open_page(page, clinic, "inbox", uuid)
-    expect(page.locator(".person-panel")).to_contain_text("9 Mar 2027, 11:00")
-
-
-def test_an_open_contact_follows_what_others_change_while_its_form_keeps_what_is_typed(
-    somebody: BrowserContext, clinic: Clinic, groups: None
-) -> None:
     uuid = make(clinic, "+250788000734", name="Before", language="eng", groups=["Kept one"])
-    page, conversation = sign_in(somebody, clinic, "editor", place="contacts"), somebody.new_page()
+    conversation = somebody.new_page()
     open_page(conversation, clinic, "inbox", uuid)
     edit(page, clinic, uuid)
     form, facts, tags = page.get_by_role("dialog"), page.locator(".facts div"), page.locator("a.tag")
@@ -194,3 +121,66 @@ def test_an_open_contact_follows_what_others_change_while_its_form_keeps_what_is
         block_contacts(tx, clinic.service.workspace.id, [id_of(clinic.service.database, uuid)])
     expect(page.locator(".badge", has_text="Blocked")).to_be_visible()
     expect(conversation.locator(".reply-closed")).to_be_visible()
+
+
+def test_agents_write_only_into_fields_that_they_may_edit(somebody: BrowserContext, clinic: Clinic) -> None:
+    clinic.service.post(FIELDS, {"name": "Village", "type": "text", "agent_access": "edit"})
+    uuid = make(clinic, "+250788000731", name="Asked", fields={"district": "Gasabo", "village": "Kinyinya"})
+    page = sign_in(somebody, clinic, "agent", place="contacts")
+    edit(page, clinic, uuid)
+    form = page.get_by_role("dialog")
+    for closed in ("District", "Due Date"):
+        expect(form.get_by_label(closed)).to_be_disabled()
+    expect(form.get_by_label("District")).to_have_value("Gasabo")
+    assert findings(page, "an agent's form") == []
+    form.get_by_label("Name").fill("Asked and answered")
+    form.get_by_label("Village").fill("Gisozi")
+    save(page)
+    expect(page.get_by_role("heading", name="Asked and answered")).to_be_visible()
+    contact = stored(clinic, uuid)
+    assert contact["name"] == "Asked and answered"
+    assert (contact["fields"]["district"], contact["fields"]["village"]) == ("Gasabo", "Gisozi")
+
+
+def test_each_type_of_field_has_its_input_and_a_text_that_looks_like_a_time_stays_a_text(
+    somebody: BrowserContext, clinic: Clinic
+) -> None:
+    for name, kind in (("Children", "number"), ("Visit", "datetime"), ("Ward Of Birth", "ward")):
+        clinic.service.post(FIELDS, {"name": name, "type": kind})
+    given = {"children": "3", "visit": "2027-03-02T10:30:00+02:00", "due_date": "2027-01-31", "district": "Gasabo"}
+    uuid = make(clinic, "+250788000733", name="Of all types", fields=given)
+    page = sign_in(somebody, clinic, "editor", place="settings/account")
+    edit(page, clinic, uuid)
+    form, facts = page.get_by_role("dialog"), page.locator(".facts div")
+    types = {"Children": "number", "Visit": "datetime-local", "Due Date": "date", "District": "text"}
+    for label, kind in {**types, "Ward Of Birth": "text"}.items():
+        expect(form.get_by_label(label)).to_have_attribute("type", kind)
+    expect(form.get_by_label("Visit")).to_have_value("2027-03-02T10:30")
+    expect(facts.filter(has_text="Visit").locator("dd")).to_have_text("2 Mar 2027, 10:30")
+    expect(facts.filter(has_text="Due Date").locator("dd")).to_have_text("31 Jan 2027")
+    assert findings(page, "fields of all types") == []
+    form.get_by_label("Children").fill("2.5")
+    form.get_by_label("Visit").fill("2027-03-09T11:00")
+    save(page)
+    fields = stored(clinic, uuid)["fields"]
+    assert (fields["children"], fields["visit"][:16], fields["due_date"][:10]) == (
+        "2.5",
+        "2027-03-09T11:00",
+        "2027-01-31",
+    )
+    open_page(page, clinic, "inbox", uuid)
+    expect(page.locator(".person-panel")).to_contain_text("9 Mar 2027, 11:00")
+
+    text, other = "2026-13-45T10:00", "2026-01-02T10:00 visit"
+    uuid = make(clinic, "+250788000721", fields={"district": text, "due_date": "2019-01-31"})
+    due = stored(clinic, uuid)["fields"]["due_date"]
+    edit(page, clinic, uuid)
+    expect(page.locator(".facts div", has_text="District").locator("dd")).to_have_text(text)
+    expect(page.locator(".facts div", has_text="Due Date").locator("dd")).to_have_text("31 Jan 2019")
+    expect(form.get_by_label("District")).to_have_value(text)
+    expect(form.get_by_label("Due Date")).to_have_value("2019-01-31")
+    form.get_by_label("District").fill(other)
+    save(page)
+    expect(page.locator(".facts div", has_text="District").locator("dd")).to_have_text(other)
+    fields = stored(clinic, uuid)["fields"]
+    assert (fields["district"], fields["due_date"]) == (other, due)

@@ -210,7 +210,7 @@ def test_what_is_done_with_several_that_are_chosen_by_mouse_or_keys_is_undone_an
     assert pages_until_the_end(page, total) == (total - 1) // 50
 
 
-def test_what_is_chosen_while_a_search_is_typed_stays_chosen(somebody: BrowserContext, clinic: Clinic) -> None:
+def test_what_is_chosen_or_offered_stays_though_more_comes_later(somebody: BrowserContext, clinic: Clinic) -> None:
     page = sign_in(somebody, clinic, "editor")
     group = clinic.service.get("/api/v2/groups.json")["results"][0]["uuid"]
     for name, label, chosen in (
@@ -237,6 +237,50 @@ def test_what_is_chosen_while_a_search_is_typed_stays_chosen(somebody: BrowserCo
     choose_folder(page, "Failed")
     expect(page).to_have_url(re.compile("folder=failed&search=amina"))
     expect(page.get_by_label("Search conversations")).to_have_value("amina")
+
+    open_page(page, clinic, "inbox")
+    users = HeldBack(page, "**/api/v2/users.json*")
+    arrives(page, clinic, "+250788000507", "Nobody knows me").click()
+    pick(page, "More actions", "Open a ticket")
+    assignee = page.get_by_role("dialog").get_by_label("Assignee")
+    assignee.select_option("Unassigned")
+    assignee.evaluate(SEND_ONCE_DRAWN)
+    users.let_go()
+
+    expect(page.locator(".event", has_text="ticket opened")).to_be_visible()
+    (contact,) = clinic.service.get(CONTACTS, urn="tel:+250788000507")["results"]
+    (ticket,) = clinic.service.get(TICKETS, contact=contact["uuid"])["results"]
+    assert ticket["assignee"] is None
+
+    held = HeldBack(page, "**/api/v2/contacts.json?uuid=*")
+    arrives(page, clinic, "+250788000505", "Who is it?").click()
+    expect(page.locator(".person-panel")).to_be_visible()
+    page.get_by_role("button", name="More actions").click()
+    start = page.get_by_role("menuitem", name="Start a flow")
+    place = start.bounding_box()
+    held.let_go()
+
+    expect(page.get_by_role("menuitem", name="Block")).to_be_visible()
+    assert start.bounding_box() == place
+    page.keyboard.press("Escape")
+
+    pick(page, "More actions", "Start a flow")
+    page.get_by_role("dialog").get_by_role("button", name="Start").click()
+    expect(page.locator(".in-flow")).to_be_visible()
+    page.get_by_role("button", name="More actions").click()
+    interrupt, block = (page.get_by_role("menuitem", name=name) for name in ("Interrupt the flow", "Block"))
+    place = block.bounding_box()
+    interrupt.focus()
+    (contact,) = clinic.service.get(CONTACTS, urn="tel:+250788000505")["results"]
+    action = {"contacts": [contact["uuid"]], "action": "interrupt"}
+    headers = {"Authorization": f"Token {clinic.service.token}"}
+    asked = requests.post(f"{clinic.service.url}/api/v2/contact_actions.json", json=action, headers=headers, timeout=60)
+    assert asked.status_code == 204
+    expect(interrupt).to_be_disabled()
+    assert block.bounding_box() == place
+    page.keyboard.press("Enter")
+    page.keyboard.press("ArrowDown")
+    expect(block).to_be_focused()
 
 
 def test_an_answer_carries_a_saved_text_choices_a_picture_and_a_recording(
@@ -386,55 +430,6 @@ def test_a_ticket_is_taken_noted_answered_closed_and_reopened(somebody: BrowserC
 SEND_ONCE_DRAWN = (
     "(select) => new MutationObserver(() => select.form.requestSubmit()).observe(select, { childList: true })"
 )
-
-
-def test_a_choice_stays_though_the_others_come_later(somebody: BrowserContext, clinic: Clinic) -> None:
-    page = sign_in(somebody, clinic, "agent")
-    held = HeldBack(page, "**/api/v2/users.json*")
-    arrives(page, clinic, "+250788000507", "Nobody knows me").click()
-    pick(page, "More actions", "Open a ticket")
-    assignee = page.get_by_role("dialog").get_by_label("Assignee")
-    assignee.select_option("Unassigned")
-    assignee.evaluate(SEND_ONCE_DRAWN)
-    held.let_go()
-
-    expect(page.locator(".event", has_text="ticket opened")).to_be_visible()
-    (contact,) = clinic.service.get(CONTACTS, urn="tel:+250788000507")["results"]
-    (ticket,) = clinic.service.get(TICKETS, contact=contact["uuid"])["results"]
-    assert ticket["assignee"] is None
-
-
-def test_what_an_open_menu_offers_stays_where_it_is(somebody: BrowserContext, clinic: Clinic) -> None:
-    page = sign_in(somebody, clinic, "editor")
-    held = HeldBack(page, "**/api/v2/contacts.json?uuid=*")
-    arrives(page, clinic, "+250788000505", "Who is it?").click()
-    expect(page.locator(".person-panel")).to_be_visible()
-    page.get_by_role("button", name="More actions").click()
-    start = page.get_by_role("menuitem", name="Start a flow")
-    place = start.bounding_box()
-    held.let_go()
-
-    expect(page.get_by_role("menuitem", name="Block")).to_be_visible()
-    assert start.bounding_box() == place
-    page.keyboard.press("Escape")
-
-    pick(page, "More actions", "Start a flow")
-    page.get_by_role("dialog").get_by_role("button", name="Start").click()
-    expect(page.locator(".in-flow")).to_be_visible()
-    page.get_by_role("button", name="More actions").click()
-    interrupt, block = (page.get_by_role("menuitem", name=name) for name in ("Interrupt the flow", "Block"))
-    place = block.bounding_box()
-    interrupt.focus()
-    (contact,) = clinic.service.get(CONTACTS, urn="tel:+250788000505")["results"]
-    action = {"contacts": [contact["uuid"]], "action": "interrupt"}
-    headers = {"Authorization": f"Token {clinic.service.token}"}
-    asked = requests.post(f"{clinic.service.url}/api/v2/contact_actions.json", json=action, headers=headers, timeout=60)
-    assert asked.status_code == 204
-    expect(interrupt).to_be_disabled()
-    assert block.bounding_box() == place
-    page.keyboard.press("Enter")
-    page.keyboard.press("ArrowDown")
-    expect(block).to_be_focused()
 
 
 def test_what_was_perhaps_sent_is_sent_again_and_stopped_answers_go_on(

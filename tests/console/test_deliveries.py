@@ -6,11 +6,11 @@ from playwright.sync_api import expect
 
 from persistence.channels.channels import set_channel_webhook
 from testbed.running import wait_until
-from tests.console.pages import NARROW, findings, open_page, sign_in
+from tests.console.pages import NARROW, WIDE, findings, open_page, sign_in
 from tests.worker.receivers import Reply, receiving
 
 
-def test_a_failed_delivery_is_read_and_sent_again(somebody, clinic):
+def test_a_failed_delivery_is_read_and_sent_again_and_a_subscription_told_until_it_is_deleted(somebody, clinic):
     with receiving(lambda request: Reply(200, b'{"token": "abc"}')) as receiver:
         (phone,) = clinic.service.get("/api/v2/channels.json")["results"]
         with clinic.service.database.writing() as tx:
@@ -48,22 +48,8 @@ def test_a_failed_delivery_is_read_and_sent_again(somebody, clinic):
         expect(page.locator(".receiver")).to_have_count(1)
         assert findings(page, "deliveries on a phone") == []
 
-
-def delivered(clinic, phone):
-    found = clinic.service.get("/api/v2/deliveries.json", receiver=phone["uuid"], event="test")["results"]
-    return bool(found) and found[0]["status"] == "delivered"
-
-
-def test_a_viewer_is_not_led_to_webhooks(somebody, clinic):
-    page = sign_in(somebody, clinic, "viewer", place="channels")
-
-    expect(page.get_by_role("heading", name="Channels")).to_be_visible()
-    expect(page.get_by_role("link", name="Webhooks")).to_have_count(0)
-
-
-def test_a_url_is_subscribed_to_events_and_told_of_them_until_it_is_deleted(somebody, clinic):
     with receiving() as receiver:
-        page = sign_in(somebody, clinic, "administrator", place="deliveries")
+        page.set_viewport_size(WIDE)
         page.get_by_role("button", name="Subscribe to events").click()
         dialog = page.get_by_role("dialog")
         dialog.get_by_label("Address").fill(receiver.url)
@@ -82,3 +68,8 @@ def test_a_url_is_subscribed_to_events_and_told_of_them_until_it_is_deleted(some
         card.get_by_role("button", name="Delete").click()
         page.get_by_role("dialog").get_by_role("button", name="Delete").click()
         expect(card).to_have_count(0)
+
+
+def delivered(clinic, phone):
+    found = clinic.service.get("/api/v2/deliveries.json", receiver=phone["uuid"], event="test")["results"]
+    return bool(found) and found[0]["status"] == "delivered"

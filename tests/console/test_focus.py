@@ -8,7 +8,9 @@ from tests.console.pages import open_page, sign_in, sign_in_at
 CONTACTS, TICKETS = "/api/v2/contacts.json", "/api/v2/tickets.json"
 
 
-def test_a_button_that_goes_away_hands_the_focus_to_the_next_one(somebody: BrowserContext, clinic: Clinic) -> None:
+def test_the_focus_goes_on_from_a_button_that_goes_away_a_form_and_a_link_and_a_history_says_who_wrote(
+    somebody: BrowserContext, clinic: Clinic
+) -> None:
     contact = clinic.service.post(CONTACTS, {"name": "Waiting One", "urns": ["tel:+250788000911"]})["uuid"]
     ticket = clinic.service.post(TICKETS, {"contact": contact})["uuid"]
     page = sign_in_at(somebody, clinic, "editor", "tickets", ticket)
@@ -25,6 +27,32 @@ def test_a_button_that_goes_away_hands_the_focus_to_the_next_one(somebody: Brows
     page.keyboard.press("Enter")
     expect(archive).to_have_count(0)
     expect(page.locator("main :focus")).to_have_count(1)
+
+    add = page.get_by_role("button", name="New contact")
+    add.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog").get_by_label("Name")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(add).to_be_focused()
+    page.keyboard.press("Enter")
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(add).to_be_focused()
+
+    page.locator(".who").first.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("link", name="Conversation")).to_be_visible()
+    expect(page.get_by_role("main")).to_be_focused()
+    page.get_by_role("link", name="Conversation").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Write an answer")).to_be_visible()
+    expect(page.locator("main:focus, main :focus")).to_have_count(1)
+
+    contact = clinic.service.post(CONTACTS, {"urns": ["tel:+250788000912"]})["uuid"]
+    clinic.service.post("/api/v2/messages.json", {"contact": contact, "text": "Good day"})
+    open_page(page, clinic, "contacts", contact)
+    expect(page.locator(".history-line", has_text="Good day")).to_contain_text("Administrator Tester:")
 
 
 def test_after_a_record_is_deleted_the_focus_is_where_the_list_is_also_if_it_is_gone_before_its_question(
@@ -51,37 +79,3 @@ def test_after_a_record_is_deleted_the_focus_is_where_the_list_is_also_if_it_is_
     expect(yes).to_have_count(0)
     expect(page.get_by_role("region", name="Labels")).to_be_focused()
     assert uuid not in {label["uuid"] for label in clinic.service.get("/api/v2/labels.json")["results"]}
-
-
-def test_a_form_begins_in_its_first_field_and_gives_the_focus_back(somebody: BrowserContext, clinic: Clinic) -> None:
-    page = sign_in(somebody, clinic, "editor", place="contacts")
-    add = page.get_by_role("button", name="New contact")
-    add.focus()
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("dialog").get_by_label("Name")).to_be_focused()
-    page.keyboard.press("Escape")
-    expect(add).to_be_focused()
-    page.keyboard.press("Enter")
-    page.get_by_role("dialog").get_by_role("button", name="Cancel").focus()
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("dialog")).to_have_count(0)
-    expect(add).to_be_focused()
-
-
-def test_a_link_to_another_page_takes_the_focus_to_it(somebody: BrowserContext, clinic: Clinic) -> None:
-    page = sign_in(somebody, clinic, "editor", place="contacts")
-    page.locator(".who").first.focus()
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("link", name="Conversation")).to_be_visible()
-    expect(page.get_by_role("main")).to_be_focused()
-    page.get_by_role("link", name="Conversation").focus()
-    page.keyboard.press("Enter")
-    expect(page.get_by_label("Write an answer")).to_be_visible()
-    expect(page.locator("main:focus, main :focus")).to_have_count(1)
-
-
-def test_the_history_of_a_contact_says_who_wrote(somebody: BrowserContext, clinic: Clinic) -> None:
-    contact = clinic.service.post(CONTACTS, {"urns": ["tel:+250788000912"]})["uuid"]
-    clinic.service.post("/api/v2/messages.json", {"contact": contact, "text": "Good day"})
-    page = sign_in_at(somebody, clinic, "editor", "contacts", contact)
-    expect(page.locator(".history-line", has_text="Good day")).to_contain_text("Administrator Tester:")

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 from sqlalchemy import update
 
 from persistence.tables.messages import message
-from tests.console.pages import NARROW, HeldBack, findings, open_page, sign_in
+from tests.console.pages import NARROW, WIDE, HeldBack, findings, open_page, sign_in
 
 CONTACTS, MESSAGES = "/api/v2/contacts.json", "/api/v2/messages.json"
 
@@ -19,26 +19,23 @@ FILES = {
 }
 
 
-def test_a_message_is_shown_whatever_the_address_of_its_file_is(somebody, clinic):
+def test_a_conversation_is_shown_with_any_file_of_nobody_and_while_its_contact_loads(somebody, clinic):
     contact = clinic.service.post(CONTACTS, {"urns": ["tel:+250788000801"]})["uuid"]
     for url in FILES:
         sent = clinic.service.post(MESSAGES, {"contact": contact, "text": "Here it is"})
         with clinic.service.database.writing() as tx:
             files = [{"content_type": "application/pdf", "url": url}]
             tx.execute(update(message).where(message.c.uuid == sent["uuid"]).values(attachments=files))
-    page = sign_in(somebody, clinic, "viewer", place=f"inbox/{contact}")
+    page = sign_in(somebody, clinic, "editor", place=f"inbox/{contact}")
 
     expect(page.locator(".message.out .text")).to_have_text(["Here it is"] * len(FILES))
     expect(page.locator(".message.out .file")).to_have_text([*FILES.values()])
 
-
-def test_the_conversation_of_nobody_says_so_and_takes_no_answer(somebody, clinic):
     deleted = clinic.service.post(CONTACTS, {"urns": ["tel:+250788000804"]})["uuid"]
     clinic.service.post(MESSAGES, {"contact": deleted, "text": "Good day"})
     headers = {"Authorization": f"Token {clinic.service.token}"}
     answer = requests.delete(f"{clinic.service.url}{CONTACTS}", params={"uuid": deleted}, headers=headers, timeout=60)
     assert answer.status_code == 204
-    page = sign_in(somebody, clinic, "editor")
     for contact in (str(uuid4()), deleted):
         open_page(page, clinic, "inbox", contact)
         expect(page.get_by_role("heading", name="This contact does not exist")).to_be_visible()
@@ -50,10 +47,9 @@ def test_the_conversation_of_nobody_says_so_and_takes_no_answer(somebody, clinic
     expect(page.get_by_role("heading", name="This contact does not exist")).to_be_visible()
     assert findings(page, "nobody on a phone") == []
 
-
-def test_a_box_for_an_answer_is_there_while_the_contact_loads(somebody, clinic):
     contact = clinic.service.post(CONTACTS, {"urns": ["tel:+250788000805"]})["uuid"]
-    page = sign_in(somebody, clinic, "editor")
+    page.set_viewport_size(WIDE)
+    open_page(page, clinic, "inbox")
     held = HeldBack(page, f"**{CONTACTS}?uuid=*")
     page.goto(f"{clinic.service.url}/#/inbox/{contact}")  # what is told of the contact may wait, too
     page.get_by_label("Write an answer").fill("Good day")

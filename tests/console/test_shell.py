@@ -6,7 +6,7 @@ from playwright.sync_api import BrowserContext, expect
 
 from testbed.running import wait_until
 from tests.console.clinic import Clinic
-from tests.console.pages import NARROW, WIDE, findings, sign_in
+from tests.console.pages import NARROW, WIDE, findings, resting_page, sign_in
 
 CONVERSATIONS = "/api/v2/conversations.json"
 NOTIFICATIONS = """
@@ -40,24 +40,6 @@ def test_an_address_that_was_cut_off_leads_to_a_page_and_one_that_was_not_loaded
         expect(page.get_by_role("dialog")).to_contain_text("cannot be reached")
         page.keyboard.press("Escape")
         expect(page.get_by_role("dialog")).to_have_count(0)
-
-
-def test_who_cannot_be_signed_out_is_told_and_stays_signed_in(somebody: BrowserContext, clinic: Clinic) -> None:
-    page = sign_in(somebody, clinic, "editor")
-    leave = page.locator(".person")
-    somebody.set_offline(True)
-    leave.get_by_role("button").first.click()
-    page.get_by_role("menuitem", name="Sign out").click()
-    expect(page.locator(".notice.bad")).to_be_visible()
-    expect(page.get_by_role("navigation", name="Pages")).to_be_visible()
-    somebody.set_offline(False)
-
-    leave.get_by_role("button").first.click()
-    page.get_by_role("menuitem", name="Sign out").click()
-
-    expect(page.get_by_label("Password")).to_be_visible()
-    page.reload()
-    expect(page.get_by_label("Password")).to_be_visible()
 
 
 def test_what_people_wrote_is_found_and_opens_at_the_message_by_keys_alone(
@@ -161,25 +143,9 @@ def test_who_works_on_another_page_is_told_of_a_message_and_finds_where_the_unre
     expect(page.locator(".conversation", has_text="Line 20").locator(".count")).to_have_text("Unread: 1")
 
 
-def test_single_keys_are_switched_off_and_a_page_that_no_key_opens_stays(
+def test_a_search_shows_what_is_searched_and_single_keys_are_switched_off(
     somebody: BrowserContext, clinic: Clinic
 ) -> None:
-    page = sign_in(somebody, clinic, "editor", place="contacts")
-    expect(page.get_by_role("heading", name="Contacts")).to_be_visible()
-    page.keyboard.press("?")
-    page.get_by_label("Single keys").uncheck()
-    page.get_by_role("dialog").get_by_role("button", name="Close").click()
-    page.keyboard.press("1")
-    page.keyboard.press("/")
-    page.keyboard.press("?")
-    page.keyboard.press("Control+k")
-    expect(page.get_by_role("dialog")).to_have_count(1)
-    expect(page.get_by_role("combobox", name="Search everything")).to_be_focused()
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("heading", name="Contacts")).to_be_visible()
-
-
-def test_a_search_shows_what_is_searched(somebody: BrowserContext, clinic: Clinic) -> None:
     page = sign_in(somebody, clinic, "editor")
     for place, items in (("Inbox", ".conversation"), ("Contacts", "tbody tr")):
         link = page.get_by_role("link", name=place, exact=True)
@@ -194,20 +160,22 @@ def test_a_search_shows_what_is_searched(somebody: BrowserContext, clinic: Clini
         page.go_back()
         expect(search).to_have_value("zzzz")
 
-
-def test_a_refused_form_names_the_input(somebody: BrowserContext, clinic: Clinic) -> None:
-    page = sign_in(somebody, clinic, "administrator", "settings/labels")
-    page.get_by_role("button", name="Add", exact=True).click()
-    form = page.get_by_role("dialog")
-    form.get_by_label("Name").fill('Cards "lost"')
-    form.get_by_role("button", name="Save").click()
-
-    expect(form.get_by_role("alert")).to_contain_text("Name: ")
-    expect(form.get_by_label("Name")).to_be_focused()
+    page.get_by_role("main").focus()
+    page.keyboard.press("?")
+    page.get_by_label("Single keys").uncheck()
+    page.get_by_role("dialog").get_by_role("button", name="Close").click()
+    page.keyboard.press("1")
+    page.keyboard.press("/")
+    page.keyboard.press("?")
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("dialog")).to_have_count(1)
+    expect(page.get_by_role("combobox", name="Search everything")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("heading", name="Contacts")).to_be_visible()
 
 
 def test_an_invitation_that_no_longer_works_leads_to_the_password(somebody: BrowserContext, clinic: Clinic) -> None:
-    page = somebody.new_page()
+    page = resting_page(somebody)
     page.goto(f"{clinic.service.url}/#/sign-in/used")
     page.get_by_role("button", name="Sign in", exact=True).click()
     expect(page.get_by_role("alert")).to_be_visible()

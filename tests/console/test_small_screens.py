@@ -10,16 +10,9 @@ from tests.console.pages import open_page, sign_in
 PHONE: ViewportSize = {"width": 390, "height": 844}
 
 
-def test_settings_lead_to_the_other_pages_on_a_phone(somebody: BrowserContext, clinic: Clinic) -> None:
-    page = sign_in(somebody, clinic, "agent", place="settings")
-    page.set_viewport_size(PHONE)
-    page.get_by_role("link", name="Your account").click()
-    expect(page.get_by_label("First name")).to_be_visible()
-    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Inbox").click()
-    expect(page.get_by_role("heading", name="Inbox")).to_be_visible()
-
-
-def test_the_buttons_of_a_record_stay_beside_its_name_on_a_phone(somebody: BrowserContext, clinic: Clinic) -> None:
+def test_settings_lead_to_the_other_pages_and_buttons_stay_beside_their_record_on_a_phone(
+    somebody: BrowserContext, clinic: Clinic
+) -> None:
     page = sign_in(somebody, clinic, "administrator", place="settings/users")
     page.set_viewport_size(PHONE)
     for place, name in (("users", "Joel Agent"), ("groups", "Expecting mothers")):
@@ -29,6 +22,12 @@ def test_the_buttons_of_a_record_stay_beside_its_name_on_a_phone(somebody: Brows
         rings = [button.bounding_box() for button in row.get_by_role("button").all()]
         tops = {round(ring["y"] + ring["height"] / 2) for ring in rings if ring}
         assert len(rings) == 2 and len(tops) == 1
+
+    open_page(page, clinic, "settings")
+    page.get_by_role("link", name="Your account").click()
+    expect(page.get_by_label("First name")).to_be_visible()
+    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Inbox").click()
+    expect(page.get_by_role("heading", name="Inbox")).to_be_visible()
 
 
 def test_a_person_of_several_workspaces_changes_between_them_on_a_phone(

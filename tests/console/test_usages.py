@@ -17,7 +17,9 @@ def group_named(clinic: Clinic, name: str) -> dict[str, Any]:
     return dict(found)
 
 
-def test_a_search_is_kept_as_a_group_that_fills_itself(somebody: BrowserContext, clinic: Clinic) -> None:
+def test_a_search_is_kept_as_a_group_that_fills_itself_and_what_is_in_use_says_by_what(
+    somebody: BrowserContext, clinic: Clinic
+) -> None:
     for number, district in (("0751", "Nyarugenge"), ("0752", "Nyarugenge"), ("0753", "Rulindo")):
         clinic.service.post(CONTACTS, {"urns": [f"tel:+25078800{number}"], "fields": {"district": district}})
     page = sign_in(somebody, clinic, "editor", place="contacts")
@@ -38,14 +40,11 @@ def test_a_search_is_kept_as_a_group_that_fills_itself(somebody: BrowserContext,
     page.get_by_role("button", name="Save").click()
     wait_until(lambda: group_named(clinic, "People of Nyarugenge")["count"] == 1, "a worker to fill the group anew")
 
-
-def test_what_is_in_use_says_by_what_with_links_and_is_deleted_when_it_is_free(
-    somebody: BrowserContext, clinic: Clinic
-) -> None:
     group = clinic.service.post(GROUPS, {"name": "In a campaign"})
     campaign = {"name": "Monthly visit", "group": group["uuid"]}
     campaign = clinic.service.post("/api/v2/campaigns.json", campaign)
-    page = sign_in(somebody, clinic, "editor", place="settings/groups")
+    open_page(page, clinic, "campaigns")
+    open_page(page, clinic, "settings/groups")
     page.get_by_role("button", name="Delete In a campaign").click()
     expect(page.get_by_role("heading", name="In a campaign is in use")).to_be_visible()
     on_every_screen(page, "what uses a group")
