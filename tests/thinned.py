@@ -187,9 +187,10 @@ ON_POSTGRESQL = (
     "tests/worker/test_senders.py::test_little_and_much",
 )
 """Stories of killed workers and of writers side by side, each told where it breaks first: there a worker is several
-processes, what a killed one had begun may still be committed, and writers do not wait for one another. Leases, and the
-kills of `tests/faults/test_kills.py`, are tested on both. Also how a revision is written, where keys have the workspace
-in them, and the ids of rows that come from there."""
+processes, what a killed one had begun may still be committed, and writers do not wait for one another. Also how a
+revision is written, where keys have the workspace in them, and the ids of rows that come from there. Leases are tested
+on both; SMS and phones amid kills in `tests/faults/test_kills.py` on SQLite, on PostgreSQL in
+`tests/quality/test_nodes.py`."""
 FEW = 4
 """Fewer cases than these are all asked on both."""
 

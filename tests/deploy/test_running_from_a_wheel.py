@@ -21,7 +21,9 @@ from testbed.running import wait_until
 from tests.console_script import Started, started
 from tests.deploy.conftest import DECLARED, HERE, INTERPRETERS, NEWEST, Built, bare_environment, install_tool
 from tests.deploy.files import DEPLOY, ROOT, STATE, read_compose, read_image
+from tests.relayboard.test_starting import TRAPS, check_calm
 
+PACKAGES = ("openapi", "handlers", "persistence", "worker", "channels", "flows", "relayboard")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
@@ -63,7 +65,7 @@ def stop_in_time(running: Started, grace_seconds: float) -> None:
 
 @pytest.mark.benchmark
 def test_the_image_runs_from_a_wheel_in_an_empty_environment(program: Path, tmp_path: Path) -> None:
-    """When every case is wanted: the other test runs its parts, and tests/relayboard/test_installed_copy.py `serve`."""
+    """When every case is wanted: the other test runs its parts."""
     image = read_image()
     ports = {"8080": free_port()}
     environment = bare_environment(program, **image_settings(tmp_path / "state"))
@@ -84,7 +86,10 @@ def seconds(text: str) -> float:
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 def test_the_services_of_compose_run_from_a_wheel(database_url: str, program: Path, tmp_path: Path) -> None:
-    """In their order: migrate, then API and worker, each healthy by its own check; and each stops in its time."""
+    """In their order: migrate, then API and worker, each healthy by its own check; and each stops in its time, also
+    where files of the working directory are called like its parts."""
+    for name in TRAPS:
+        (tmp_path / f"{name}.py").write_text(f"raise SystemExit('{name}.py of the working directory was imported')\n")
     image, services = read_image(), read_compose()["services"]
     ports = {"8080": free_port(), "9464": free_port()}
     settings = image_settings(tmp_path) | {
@@ -97,7 +102,9 @@ def test_the_services_of_compose_run_from_a_wheel(database_url: str, program: Pa
     shown = subprocess.run(version, env=environment, capture_output=True, text=True, check=True)
     assert (shown.stdout, interpreter_in(program)) == (f"relayboard {PROJECT['version']}\n", f"python{NEWEST}")
     words = {name: [*elsewhere(services[name]["command"], ports)] for name in ("migrate", "api", "worker")}
-    subprocess.run([*image.entrypoint, *words["migrate"]], env=environment, check=True, capture_output=True)
+    subprocess.run(
+        [*image.entrypoint, *words["migrate"]], cwd=tmp_path, env=environment, check=True, capture_output=True
+    )
     api = started(*words["api"], folder=tmp_path, environment=environment, command=image.entrypoint)
     worker = started(*words["worker"], folder=tmp_path, environment=environment, command=image.entrypoint)
     with api as one, worker as other:
@@ -106,6 +113,7 @@ def test_the_services_of_compose_run_from_a_wheel(database_url: str, program: Pa
         wait_until(lambda: len(heartbeats(database_url)) == 1, "the worker to be seen")
         for name, running in (("api", one), ("worker", other)):
             stop_in_time(running, seconds(services[name]["stop_grace_period"]))
+            check_calm(running)
 
     assert heartbeats(database_url) == []
 
@@ -146,12 +154,21 @@ def test_versions_of_the_interpreter_are_declared_one_by_one() -> None:
     assert HERE in DECLARED
 
 
-def test_a_release_brings_the_files_of_this_folder(built: Built) -> None:
+def test_a_release_brings_every_file_of_the_packages_and_of_this_folder(built: Built) -> None:
     with tarfile.open(built.sdist) as archive:
         packed = {name.partition("/")[2] for name in archive.getnames()}
     with zipfile.ZipFile(built.wheel) as wheel:
+        installed = set(wheel.namelist())
         shared = {name.partition("share/relayboard/")[2] for name in wheel.namelist() if "share/relayboard/" in name}
     files = {path.relative_to(ROOT) for path in DEPLOY.rglob("*") if path.is_file()}
 
+    ours = {
+        str(path.relative_to(ROOT))
+        for name in PACKAGES
+        for path in (ROOT / name).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts and path.name not in (".DS_Store", "README.md")
+    }
+
+    assert ours - installed == set()
     assert {str(path) for path in files} <= packed
     assert {"systemd/relayboard.service", "monitoring/alerts.yaml", "docs/deploying.md"} <= shared

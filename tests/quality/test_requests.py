@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
+import pytest
 
 from bench.requests import THERE, describe, main, tell_ratio
 
@@ -13,6 +14,7 @@ SCHEMA = json.loads((ROOT / "bench" / "results.schema.json").read_text(encoding=
 SMALL = ["--messages", "1000", "--rounds", "1", "--only", "labels", "--write"]
 
 
+@pytest.mark.benchmark  # what it writes is shown below to be what the documentation has
 def test_the_command_writes_json_and_a_section(postgres_url: str, tmp_path: Path) -> None:
     page = tmp_path / "performance.md"
     page.write_text("# Performance\n\n## Requests\n\nOld.\n\n## Lists\n\nOf others.\n", encoding="utf-8")

@@ -81,40 +81,21 @@ def revision_of(database_url: str) -> str | None:
         engine.dispose()
 
 
-def test_a_node_that_waits_for_anothers_migration_says_so_and_waits(
+def test_nodes_that_wait_for_anothers_migration_say_so_and_wait_and_migrate_once(
     newer: dict[str, str], database_url: str, tmp_path: Path
 ) -> None:
-    with ExitStack() as turn:
+    with ExitStack() as turn, ExitStack() as running:
         turn.enter_context(held_turn(database_url))
-        with started("migrate", folder=tmp_path, environment=newer) as second:
-            second.wait_for("waiting until it is done")
-            assert second.process.poll() is None
-            turn.close()
-            second.wait_for(f'"revision":"{REVISION}"')
-            assert second.process.wait(300) == 0
+        both = [running.enter_context(started("migrate", folder=tmp_path, environment=newer)) for _ in range(2)]
+        for each in both:
+            each.wait_for("waiting until it is done")
+            assert each.process.poll() is None
+        turn.close()
+        for each in both:
+            each.wait_for(f'"revision":"{REVISION}"')
+        assert [each.process.wait(300) for each in both] == [0, 0], [each.text for each in both]
 
     assert revision_of(database_url) == REVISION
-
-
-def test_two_nodes_that_start_at_once_migrate_once(newer: dict[str, str], tmp_path: Path) -> None:
-    with ExitStack() as running:
-        both = [running.enter_context(started("migrate", folder=tmp_path, environment=newer)) for _ in range(2)]
-        statuses = [each.process.wait(300) for each in both]
-
-    assert statuses == [0, 0], [each.text for each in both]
-
-
-@ON_ONE
-def test_an_older_program_refuses_a_newer_schema(
-    environment: dict[str, str], only_newer: dict[str, str], tmp_path: Path
-) -> None:
-    assert call("migrate", folder=tmp_path, environment=only_newer).returncode == 0
-
-    for command in ("serve --port 0", "worker", "workspace list", "migrate"):
-        ended = call_forked(*command.split(), folder=tmp_path, environment=environment)
-
-        assert (ended.returncode, ended.stdout) == (1, ""), command
-        assert ended.stderr == f"relayboard: {refusal()}\n", command
 
 
 def refusal() -> str:
@@ -125,28 +106,33 @@ def refusal() -> str:
 
 
 @ON_ONE
-def test_a_newer_program_refuses_an_older_schema_unless_it_migrates(
-    newer: dict[str, str], database_url: str, tmp_path: Path
+def test_a_newer_program_refuses_an_older_schema_or_waits_unless_it_migrates_and_going_back_needs_yes(
+    environment: dict[str, str], newer: dict[str, str], database_url: str, tmp_path: Path
 ) -> None:
+    before = newest_revision()
     ended = call("workspace", "list", folder=tmp_path, environment=newer)
-
     assert (ended.returncode, ended.stdout) == (1, "")
-    needs = f"the database is at schema {newest_revision()}, this program needs {REVISION}: run `relayboard migrate`"
-    assert ended.stderr == f"relayboard: {needs}\n"
-    assert revision_of(database_url) == newest_revision()
-    with started("serve", "--port", "0", folder=tmp_path, environment=newer) as running:
-        running.wait_for(LISTENING)
-        assert running.stop() == 0
+    needs = f"the database is at schema {before}, this program needs {REVISION}"
+    assert ended.stderr == f"relayboard: {needs}: run `relayboard migrate`\n"
+
+    with started("worker", folder=tmp_path, environment=newer) as worker:
+        worker.wait_for(f"waiting: {needs}")
+        assert revision_of(database_url) == before
+        with started("serve", "--no-worker", "--port", "0", folder=tmp_path, environment=newer) as running:
+            running.wait_for(LISTENING)
+            assert running.stop() == 0
+        assert revision_of(database_url) == REVISION
+        wait_until((tmp_path / "queue.db").exists, "the worker to begin")
+        assert worker.stop() == 0
+
+    refused = call("migrate", "--to", before, folder=tmp_path, environment=newer)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr.endswith("make a backup, then say --yes\n")
     assert revision_of(database_url) == REVISION
 
-
-@ON_ONE
-def test_a_worker_waits_while_the_schema_is_older(newer: dict[str, str], tmp_path: Path) -> None:
-    with started("worker", folder=tmp_path, environment=newer) as running:
-        running.wait_for(f"waiting: the database is at schema {newest_revision()}, this program needs {REVISION}")
-        assert call("migrate", folder=tmp_path, environment=newer).returncode == 0
-        wait_until((tmp_path / "queue.db").exists, "the worker to begin")
-        assert running.stop() == 0
+    done = call("migrate", "--to", before, "--yes", folder=tmp_path, environment=newer)
+    assert (done.returncode, done.stdout) == (0, f'{{"revision":"{before}"}}\n'), done.stderr
+    assert call_forked("workspace", "list", folder=tmp_path, environment=environment).returncode == 0
 
 
 def has_worker(database_url: str) -> bool:
@@ -160,7 +146,7 @@ def has_worker(database_url: str) -> bool:
 
 
 @ON_ONE
-def test_what_runs_refuses_when_the_schema_becomes_one_it_cannot_work_with(
+def test_what_runs_or_starts_refuses_a_newer_schema_that_it_cannot_work_with(
     environment: dict[str, str], only_newer: dict[str, str], database_url: str, tmp_path: Path
 ) -> None:
     with ExitStack() as running:
@@ -183,22 +169,11 @@ def test_what_runs_refuses_when_the_schema_becomes_one_it_cannot_work_with(
         worker.wait_for(f"the worker ends: the database is at schema {REVISION}")
         assert worker.process.wait(300) == 1
 
+    for command in ("serve --port 0", "worker", "workspace list", "migrate"):
+        ended = call_forked(*command.split(), folder=tmp_path, environment=environment)
 
-@ON_ONE
-def test_going_back_needs_yes(
-    environment: dict[str, str], newer: dict[str, str], database_url: str, tmp_path: Path
-) -> None:
-    assert call("migrate", folder=tmp_path, environment=newer).returncode == 0
-    before = newest_revision()
-
-    refused = call("migrate", "--to", before, folder=tmp_path, environment=newer)
-    assert (refused.returncode, refused.stdout) == (1, "")
-    assert refused.stderr.endswith("make a backup, then say --yes\n")
-    assert revision_of(database_url) == REVISION
-
-    done = call("migrate", "--to", before, "--yes", folder=tmp_path, environment=newer)
-    assert (done.returncode, done.stdout) == (0, f'{{"revision":"{before}"}}\n'), done.stderr
-    assert call_forked("workspace", "list", folder=tmp_path, environment=environment).returncode == 0
+        assert (ended.returncode, ended.stdout) == (1, ""), command
+        assert ended.stderr == f"relayboard: {refusal()}\n", command
 
 
 def name_of(database_url: str) -> str:

@@ -28,6 +28,7 @@ def test_the_table_has_every_figure(
     assert [row.split(" | ")[0].removeprefix("| ") for row in rows[2:]] == list(figures)
 
 
+@pytest.mark.benchmark  # it plays a whole case in a process of its own, and only docs/walks.md is made of it
 def test_a_walk_names_the_files_of_a_request_in_their_order() -> None:
     # In a process of its own: threads that other tests have started are not watched.
     done = subprocess.run([sys.executable, "-m", "tools.walk", "labels"], cwd=ROOT, capture_output=True, text=True)
