@@ -42,8 +42,12 @@ def deal(items: Sequence[Item], find_id: Callable[[Item], str], workers: int) ->
     waiters = max(1, workers // 2)
     for starts, begun in ((WORKING, shares[waiters:] or shares), (WAITING, shares[:waiters])):
         ranks = [(rank, item) for item in items if (rank := find_rank(find_id(item), starts)) is not None]
-        for number, (_, item) in enumerate(sorted(ranks, key=lambda ranked: ranked[0])):
-            begun[number % len(begun)].append(item)
+        together: dict[str, int] = {}
+        for rank, item in sorted(ranks, key=lambda ranked: ranked[0]):
+            # Those of one file of a folder share servers that are made once in a process.
+            test = find_id(item)
+            key = test.partition("::")[0] if starts[rank].endswith("/") else test
+            begun[together.setdefault(key, len(together)) % len(begun)].append(item)
     left = [item for item in items if find_rank(find_id(item), WORKING + WAITING) is None]
     dealt: list[Item] = []
     for worker, share in enumerate(shares):

@@ -26,6 +26,14 @@ def test_half_of_the_workers_begin_with_tests_that_wait_and_the_others_with_thos
         start += (len(dealt) - start) // (workers - worker)
 
 
+def test_tests_of_one_file_that_share_servers_stay_together() -> None:
+    files = [f"tests/faults/test_{file}.py::test_{number}" for file in "ab" for number in range(3)]
+
+    dealt = deal([*files[::2], *files[1::2]], str, 4)
+
+    assert [each[len("tests/faults/test_")] for each in dealt] == [*"aaabbb"]
+
+
 def test_slower_tests_come_first_and_others_have_no_rank() -> None:
     assert find_rank("tests/contract/test_schemathesis.py::test_x[v1]", WORKING) == 1
     assert find_rank("tests/faults/test_kills.py::test_x", WAITING) == 0

@@ -107,13 +107,14 @@ def test_the_services_of_compose_run_from_a_wheel(database_url: str, program: Pa
     )
     api = started(*words["api"], folder=tmp_path, environment=environment, command=image.entrypoint)
     worker = started(*words["worker"], folder=tmp_path, environment=environment, command=image.entrypoint)
-    with api as one, worker as other:
+    with api as one:
         wait_until_healthy(elsewhere(image.health, ports), environment)
-        wait_until_healthy(elsewhere(services["worker"]["healthcheck"]["test"][1:], ports), environment)
-        wait_until(lambda: len(heartbeats(database_url)) == 1, "the worker to be seen")
-        for name, running in (("api", one), ("worker", other)):
-            stop_in_time(running, seconds(services[name]["stop_grace_period"]))
-            check_calm(running)
+        with worker as other:  # begun when nothing is left to compile
+            wait_until_healthy(elsewhere(services["worker"]["healthcheck"]["test"][1:], ports), environment)
+            wait_until(lambda: len(heartbeats(database_url)) == 1, "the worker to be seen")
+            for name, running in (("api", one), ("worker", other)):
+                stop_in_time(running, seconds(services[name]["stop_grace_period"]))
+                check_calm(running)
 
     assert heartbeats(database_url) == []
 

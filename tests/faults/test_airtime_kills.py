@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import select, update
@@ -22,7 +23,6 @@ from tests.worker.receivers import Receiver, Reply, receiving
 
 AMINA = Urn("tel", "+250788123123")
 GIVEN = Reply(200, b'{"id": "T-1", "currency": "RWF", "amount": 500}')
-GIVE = {"type": "transfer_airtime", "uuid": uuid_of("give"), "amounts": {"RWF": 500}}
 
 
 class SilentAirtime:
@@ -54,22 +54,20 @@ def service(database_url: str, tmp_path: Path, airtime: Receiver) -> Iterator[Ru
         yield running
 
 
-def let_leases_run_out(service: RunningService) -> None:
-    """What a killed worker held is free, as after some minutes."""
-    with service.database.writing() as tx:
+def kill_amid_transfer(service: RunningService, airtime: Receiver) -> str:
+    """SIGKILL to the worker while it waits for an answer; the next worker gets one. The key of both requests."""
+    silent, before = airtime.respond, len(airtime.received)
+    assert isinstance(silent, SilentAirtime)
+    assert airtime.wait_for(before + 1, PATIENCE_SECONDS)
+    service.kill("worker")
+    with service.database.writing() as tx:  # what it held is free, as after some minutes
         tx.execute(update(contact).values(handling_until=None))
         tx.execute(update(flow_start_batch).values(leased_until=None))
-
-
-def kill_amid_transfer(service: RunningService, airtime: Receiver) -> None:
-    """SIGKILL to the worker while it waits for an answer; the next worker gets one."""
-    assert airtime.wait_for(1, PATIENCE_SECONDS)
-    service.kill("worker")
-    let_leases_run_out(service)
     service.start("worker")
-    assert airtime.wait_for(2, PATIENCE_SECONDS)
-    assert isinstance(airtime.respond, SilentAirtime)
-    airtime.respond.speaks.set()
+    assert airtime.wait_for(before + 2, PATIENCE_SECONDS)
+    silent.speaks.set()
+    (key,) = {request.headers["idempotency-key"] for request in airtime.received[before:]}
+    return key
 
 
 def read_ends(service: RunningService) -> tuple[list[str], list[str]]:
@@ -80,36 +78,33 @@ def read_ends(service: RunningService) -> tuple[list[str], list[str]]:
         return list(runs), list(tx.execute(said).scalars())
 
 
-def assert_given_once(service: RunningService, airtime: Receiver, *said: str) -> None:
-    wait_until(lambda: read_ends(service)[0] == ["completed"], "the end of the run")
-    keys = [request.headers["idempotency-key"] for request in airtime.received]
-    assert keys == [keys[0]] * 2
-    assert read_ends(service)[1] == [*said, f"Given: {keys[0]}"]
+def give(name: str) -> list[dict[str, Any]]:
+    airtime = {"type": "transfer_airtime", "uuid": uuid_of(name), "amounts": {"RWF": 500}}
+    return [airtime, say(f"Given {name}: @locals._new_transfer")]
 
 
-def test_a_start_whose_worker_is_killed_asks_for_one_transfer(service: RunningService, airtime: Receiver) -> None:
-    flow = definition("Thanks", [node("thank", [GIVE, say("Given: @locals._new_transfer")])])
+def test_a_start_and_an_answer_whose_workers_are_killed_ask_for_one_transfer_each(
+    service: RunningService, airtime: Receiver
+) -> None:
+    asked = ask("ready", {"yes": "again"}, None, actions=[say("Ready?")])
+    flow = definition("Thanks", [node("thank", give("one"), "ready"), asked, node("again", give("two"))])
     flow_uuid = store_flow(service.database, service.workspace, flow)
 
     service.post("/api/v2/flow_starts.json", {"flow": flow_uuid, "urns": [str(AMINA)]})
-    kill_amid_transfer(service, airtime)
-
-    assert_given_once(service, airtime)
-
-
-def test_an_answer_whose_worker_is_killed_asks_for_one_transfer(service: RunningService, airtime: Receiver) -> None:
-    thank = node("thank", [GIVE, say("Given: @locals._new_transfer")])
-    flow = definition("Thanks", [ask("ready", {"yes": "thank"}, None, actions=[say("Ready?")]), thank])
-    flow_uuid = store_flow(service.database, service.workspace, flow)
-    service.post("/api/v2/flow_starts.json", {"flow": flow_uuid, "urns": [str(AMINA)]})
-    wait_until(lambda: read_ends(service) == (["waiting"], ["Ready?"]), "the question")
+    first = kill_amid_transfer(service, airtime)
+    said = [f"Given one: {first}", "Ready?"]
+    wait_until(lambda: read_ends(service) == (["waiting"], said), "the question")
 
     service.stop("worker")
+    assert isinstance(airtime.respond, SilentAirtime)
+    airtime.respond.speaks.clear()
     with service.database.writing() as tx:
         owner = ensure_owners(tx, service.workspace.id, [AMINA])[AMINA.identity]
         channel_id = tx.execute(select(channel.c.id)).scalar_one()
         store_received(tx, service.workspace.id, channel_id, [Received(owner, "yes", tx.now, "report")])
     service.start("worker")
-    kill_amid_transfer(service, airtime)
+    second = kill_amid_transfer(service, airtime)
 
-    assert_given_once(service, airtime, "Ready?")
+    wait_until(lambda: read_ends(service)[0] == ["completed"], "the end of the run")
+    assert read_ends(service)[1] == [*said, f"Given two: {second}"]
+    assert first != second and len(airtime.received) == 4

@@ -20,7 +20,7 @@ from tests.campaign_rows import make_campaign, make_event, make_group
 from tests.factories import make_contacts, make_field
 from tests.thinned import EVERY_CASE
 
-CONTACTS, EVENTS, KILLS = (1_500, 3, 4) if EVERY_CASE else (1_000, 2, 1)
+CONTACTS, EVENTS, KILLS = (1_500, 3, 4) if EVERY_CASE else (700, 2, 1)
 LONGEST_PAUSE_SECONDS = 0.2
 
 

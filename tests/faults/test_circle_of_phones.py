@@ -56,7 +56,7 @@ def go_round(service: RunningService, phones: dict[str, Phone], more_than: int) 
         sent += sum(carry(phones, number) for number in phones)
         return len(failed(service)) > more_than
 
-    wait_until(is_stopped, "an answer that fails as a circle")
+    wait_until(is_stopped, "an answer that fails as a circle", pause_seconds=0.2)  # each look is many requests
     return sent
 
 

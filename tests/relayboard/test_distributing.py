@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-import pytest
 from sqlalchemy import create_engine, text
 
 from testbed.servers import postgres_database
@@ -26,15 +25,12 @@ def test_an_empty_database_gets_its_schema_and_is_spread(postgres_url: str, tmp_
     assert "channel" in answer["copied"]
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_a_database_that_cannot_be_spread_is_named_in_one_sentence(
-    kind: str, postgres_url: str, tmp_path: Path
-) -> None:
-    with postgres_database(postgres_url) as url:
-        there = url if kind == "postgresql" else f"sqlite:///{tmp_path / 'relayboard.db'}"
-        said = call_forked("migrate", "--distribute", folder=tmp_path, environment=make_environment(DATABASE_URL=there))
+def test_a_database_that_cannot_be_spread_is_named_in_one_sentence(database_url: str, tmp_path: Path) -> None:
+    settings = make_environment(DATABASE_URL=database_url)
+    said = call_forked("migrate", "--distribute", folder=tmp_path, environment=settings)
 
     assert (said.returncode, said.stdout) == (1, "")
-    reason = {"sqlite": "only a database in PostgreSQL", "postgresql": "CREATE EXTENSION citus"}[kind]
+    is_file = database_url.startswith("sqlite")
+    reason = "only a database in PostgreSQL" if is_file else "CREATE EXTENSION citus"
     assert said.stderr.count("\n") == 1
     assert reason in said.stderr

@@ -290,6 +290,6 @@ def add_watched_gateway(database: Database, workspace: Workspace, outside: Outsi
     return f"/c/ex/{uuid}/{SECRET}"
 
 
-def wait_for_more(traffic: Traffic, count: int = 5) -> None:
+def wait_for_more(traffic: Traffic, count: int = 3) -> None:
     wanted = traffic.rounds + count
     wait_until(lambda: traffic.rounds >= wanted or bool(traffic.failed), f"{count} more rounds")

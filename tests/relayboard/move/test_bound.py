@@ -8,15 +8,14 @@ import pytest
 from sqlalchemy import select
 
 from persistence.campaigns.records import CAMPAIGN_EVENTS, CAMPAIGNS
-from persistence.groups.groups import GROUPS
 from persistence.move.moves import find_move, list_notes
 from persistence.tables.campaigns import trigger
-from persistence.templates import TEMPLATES
+from persistence.users import add_member
 from relayboard.move.report import build_report
 from relayboard.move.verifying import Verifier
 from tests.relayboard.move.listing import listed
 from tests.relayboard.move.other_server import OtherServer
-from tests.relayboard.move.other_workspace import CAMPAIGN, CHANNEL, FLOW, campaign, fill, uid
+from tests.relayboard.move.other_workspace import CAMPAIGN, CHANNEL, FLOW, campaign, fill, time, uid
 
 GONE = {"uuid": uid(99, 1), "name": "Gone"}
 Change = Callable[[OtherServer], Any]
@@ -65,17 +64,17 @@ NOTED: list[list[Noted]] = [
         ("broadcast", of("broadcasts", contacts=[GONE]), "one of its contacts was deleted there"),
         ("flow_start", of("flow_starts", flow=GONE), "its flow is not here"),
         ("run", of("runs", flow=GONE), "its flow is not here"),
+        ("trigger", of_trigger(groups=[GONE]), 'Its group "Gone" was not here and has nobody, so it is archived.'),
+        ("flow", of_flow, 'calls the classifier "Gone", which is not here'),
     ],
-    [("trigger", of_trigger(groups=[GONE]), 'Its group "Gone" was not here and has nobody, so it is archived.')],
     [
         (
             "trigger",
             of_trigger(exclude_groups=[GONE]),
             'Its group "Gone" was not here and has nobody, so it is archived.',
-        )
+        ),
+        ("group", of_campaign, "is named by a flow, trigger or campaign and not listed there"),
     ],
-    [("flow", of_flow, 'calls the classifier "Gone", which is not here')],
-    [("group", of_campaign, "is named by a flow, trigger or campaign and not listed there")],
 ]
 """What does not come with a record of each kind, in as few moves as it is told apart in."""
 
@@ -109,30 +108,23 @@ def test_what_does_not_come_with_a_record_stands_in_the_report(moving: Any, case
         assert again[kind]["number"] == told[kind]["number"], f"a later pass repeats nothing of {kind}"
 
 
-ACTIONS: list[tuple[str, dict[str, Any]]] = [
-    ("channel", {"type": "set_contact_channel", "channel": GONE}),
-    ("template", {"type": "send_msg", "text": "Hi", "template": GONE, "template_variables": []}),
+ACTIONS: list[dict[str, Any]] = [
+    {"type": "set_contact_channel", "channel": GONE},
+    {"type": "send_msg", "text": "Hi", "template": GONE, "template_variables": []},
 ]
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-@pytest.mark.parametrize(("kind", "action"), ACTIONS)
-def test_a_flow_that_names_what_is_not_here_needs_a_hand(moving: Any, kind: str, action: dict[str, Any]) -> None:
+def test_a_flow_that_names_what_is_not_here_needs_a_hand(moving: Any) -> None:
     fill(moving.other)
     node = moving.other.definitions[FLOW["uuid"]]["flows"][0]["nodes"][0]
-    node["actions"].append({"uuid": uid(98, 1), **action})
+    node["actions"] += [{"uuid": uid(98, number), **action} for number, action in enumerate(ACTIONS)]
 
     moving.run()
 
     (flow,) = report_of(moving)["flows"]
-    assert [each["dependency"]["type"] for each in flow["issues"] if each["type"] == "missing_dependency"] == [kind]
-
-
-def notes(moving: Any, kind: str) -> list[str]:
-    with moving.database.reading() as tx:
-        move = find_move(tx, moving.workspace)
-        assert move is not None
-        return [each.note or "" for each in list_notes(tx, move, kind, 99)]
+    missing = {each["dependency"]["type"] for each in flow["issues"] if each["type"] == "missing_dependency"}
+    assert missing == {"channel", "template"}
 
 
 def verify(moving: Any) -> dict[str, Any]:
@@ -142,11 +134,14 @@ def verify(moving: Any) -> dict[str, Any]:
     return found
 
 
-def test_events_of_campaigns_keep_their_uuids_between_two_switches(moving: Any) -> None:
+def test_events_of_campaigns_keep_their_uuids_between_two_switches_and_end_with_their_campaign(moving: Any) -> None:
     fill(moving.other)
     moving.run()
-    given = campaign()
+    given, other, lists = campaign(), uid(7, 8), moving.other.lists
+    lists["campaigns"].append({**lists["campaigns"][0], "uuid": other, "name": "Second"})
+    moving.other.definitions[other] = {"campaigns": [{**given, "uuid": other, "name": "Second", "events": []}]}
     moving.mover().bring_campaigns()
+    assert set(listed(moving, CAMPAIGNS)) == {CAMPAIGN, other}
     second = {**given["events"][0], "uuid": uid(7, 3), "offset": 9}
     changed = {**given["events"][0], "message": {"eng": "Time to visit us"}}
     moving.other.definitions[CAMPAIGN]["campaigns"] = [{**given, "events": [second, changed]}]
@@ -162,22 +157,15 @@ def test_events_of_campaigns_keep_their_uuids_between_two_switches(moving: Any) 
     moving.mover().bring_campaigns()
     assert set(listed(moving, CAMPAIGN_EVENTS)) == {uid(7, 3)}
 
-
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-@pytest.mark.parametrize("how", ["archived", "deleted"])
-def test_a_campaign_that_ends_there_ends_here(moving: Any, how: str) -> None:
-    fill(moving.other)
-    moving.run()
+    lists["campaigns"][0]["archived"] = True
+    lists["campaigns"].pop()
     moving.mover().bring_campaigns()
-    if how == "archived":
-        moving.other.lists["campaigns"][0]["archived"] = True
-    else:
-        moving.other.lists["campaigns"].clear()
-
-    moving.mover().bring_campaigns()
-
     assert listed(moving, CAMPAIGNS) == {}
-    assert notes(moving, "campaign") == (["was deleted there: archived here"] if how == "deleted" else [])
+    with moving.database.reading() as tx:
+        move = find_move(tx, moving.workspace)
+        assert move is not None
+        noted = {each.reference: each.note for each in list_notes(tx, move, "campaign", 99)}
+    assert noted == {other: "was deleted there: archived here"}
 
 
 EVENT = {
@@ -188,14 +176,20 @@ EVENT = {
     "flow": None,
     "created_on": "2025-01-01T00:00:00Z",
 }
-DIFFERENT: list[tuple[str, str, dict[str, Any]]] = [
-    ("channel", "channels", {"name": "Back desk"}),
-    ("campaign_event", "campaign_events", {"message": {"eng": "Another text"}}),
-    ("campaign_event", "campaign_events", {"offset": 4}),
-    ("template", "templates", {"translations": [{**TEXT, "channel": CHANNEL, "content": "Bye {{1}}"}]}),
-    ("field", "fields", {"featured": False}),
-    ("message", "messages", {"quick_replies": ["Yes"]}),
-    ("flow", "flows", {"labels": [{"uuid": uid(4, 8), "name": "Endline"}]}),
+DIFFERENT: list[tuple[str, int, dict[str, Any]]] = [
+    ("channel", 0, {"name": "Back desk"}),
+    ("campaign_event", 0, {"message": {"eng": "Another text"}}),
+    ("campaign_event", 0, {"offset": 4}),
+    ("template", 0, {"translations": [{**TEXT, "channel": CHANNEL, "content": "Bye {{1}}"}]}),
+    ("field", 0, {"featured": False}),
+    ("message", 7, {"quick_replies": ["Yes"]}),
+    ("flow", 0, {"labels": [{"uuid": uid(4, 8), "name": "Endline"}]}),
+    ("ticket", 0, {"status": "closed", "closed_on": time(1600)}),
+    ("flow_start", 0, {"status": "completed"}),
+    ("broadcast", 0, {"status": "sent"}),
+    ("contact", 1, {"groups": [{"uuid": uid(1, 1), "name": "Reporters"}]}),
+    ("group", 1, {"name": "Grown up"}),
+    ("group", 1, {"query": "age >= 21"}),
 ]
 
 
@@ -204,21 +198,22 @@ def test_the_comparison_sees_what_people_see_of_every_kind(moving: Any) -> None:
     fill(moving.other)
     lists = moving.other.lists
     lists["campaign_events"] = [dict(EVENT)]
+    with moving.database.writing() as tx:
+        add_member(tx, moving.workspace.id, "bench@example.com", "agent")
     moving.run()
     moving.mover().bring_campaigns()
     equal = verify(moving)
     assert equal["is_equal"], {name: each["differences"] for name, each in equal["kinds"].items()}
     assert equal["kinds"]["campaign_event"]["samples"] == equal["kinds"]["channel"]["samples"] == 1
 
-    for kind, name, change in DIFFERENT:
-        number = 7 if kind == "message" else 0
-        before = dict(lists[name][number])
-        lists[name][number].update(change)
-        found = verify(moving)["kinds"][kind]["differences"]
-        assert [each["field"] for each in found] == list(change), (kind, change)
-        lists[name][number] = before
-    lists["groups"][1]["query"] = "age >= 21"
-    assert [each["field"] for each in verify(moving)["kinds"]["group"]["differences"]] == ["query"]
+    for kind, number, change in DIFFERENT:
+        row = lists[f"{kind}s"][number]
+        before = dict(row)
+        row.update(change)
+        fields = [each["field"] for each in verify(moving)["kinds"][kind]["differences"]]
+        assert fields[:1] == list(change)[:1] and {*fields} <= {*change}, (kind, change)
+        row.clear()
+        row.update(before)
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -251,19 +246,3 @@ def test_starts_and_runs_that_were_deleted_alone_stand_in_the_report(moving: Any
     assert {kind: lost[kind]["number"] for kind in ("run", "flow_start")} == {"run": 1, "flow_start": 1}
     assert lost["run"]["records"][0]["name"] == f"run {uid(20, 3)}"
     assert all("is not listed there any more" in lost[kind]["reasons"][0]["why"] for kind in ("run", "flow_start"))
-
-
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_a_text_of_a_template_that_is_deleted_there_goes(moving: Any) -> None:
-    fill(moving.other)
-    template = moving.other.lists["templates"][0]
-    other_text = {**template["translations"][0], "locale": "spa"}
-    template["translations"].append(other_text)
-    moving.run()
-    template["translations"].pop(0)
-
-    moving.run()
-
-    (here,) = listed(moving, TEMPLATES).values()
-    assert [each["locale"] for each in here["translations"]] == ["spa"]
-    assert "Gone" not in listed(moving, GROUPS, "name")

@@ -136,26 +136,22 @@ def test_a_workspace_is_not_copied_into_itself(
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_the_token_is_read_from_a_file_or_the_environment_only(
+def test_the_token_is_read_from_a_file_the_environment_or_the_file_of_settings(
     run: Run, other: OtherServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     fill(other, 2, 2, 2)
     monkeypatch.delenv("RELAYBOARD_MOVE_TOKEN")
     assert "--token-file, or from RELAYBOARD_MOVE_TOKEN" in run("--from", other.url, status=1)["err"]
-    (tmp_path / "token").write_text(f"{TOKEN}\n")
+    file = tmp_path / "token"
+    file.write_text(f"{TOKEN}\n")
+    for mode, is_told in ((0o600, False), (0o644, True)):
+        file.chmod(mode)
+        said = run("--from", other.url, "--token-file", str(file))
+        assert said["is_complete"]
+        assert (f"others on this machine can read {file}" in said["err"]) is is_told
 
-    assert run("--from", other.url, "--token-file", str(tmp_path / "token"))["is_complete"]
-
-
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_the_token_may_stand_in_the_file_of_settings_behind_the_environment(
-    run: Run, other: OtherServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    fill(other, 2, 2, 2)
-    monkeypatch.delenv("RELAYBOARD_MOVE_TOKEN")
     (tmp_path / ".env").write_text(f"RELAYBOARD_MOVE_TOKEN={TOKEN}\n")
     assert run("--from", other.url)["is_complete"]
-
     monkeypatch.setenv("RELAYBOARD_MOVE_TOKEN", "another")
     assert "does not accept the token" in run("--from", other.url, status=1)["err"]
 

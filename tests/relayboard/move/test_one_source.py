@@ -1,6 +1,5 @@
 """A move has one source, and what a record there is bound to comes with it, or it stands in the report."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +48,6 @@ class TestTheCommand:
     def test_another_server_is_refused_and_the_first_goes_on(self, moving: Any, capsys: Any) -> None:
         fill(moving.other)
         with OtherServer().running() as another:
-            fill(another)
             assert self.run(moving, "--from", moving.other.url) == 0
             before = listed(moving, GROUPS)
 
@@ -65,7 +63,7 @@ class TestTheCommand:
         fill(moving.other, people=1, messages=1, runs=2)
         port = moving.other.url.rpartition(":")[2]
         assert self.run(moving, "--from", moving.other.url + "/") == 0
-        for same in (f"HTTP://127.0.0.1:{port}/api/v2", f"http://LOCALHOST:{port}", f"http://localhost.:{port}//"):
+        for same in (f"HTTP://127.0.0.1:{port}/api/v2", f"http://LOCALHOST.:{port}//"):
             assert self.run(moving, "--from", same) == 0, same
         with moving.database.reading() as tx:
             assert len(tx.execute(select(workspace_move.c.source)).all()) == 1
@@ -94,17 +92,6 @@ class TestTheCommand:
 
         monkeypatch.setenv("RELAYBOARD_MOVE_TOKEN", TOKEN)
         assert self.run(moving, "--from", moving.other.url) == 0
-
-    @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-    @pytest.mark.parametrize("mode", [0o600, 0o644])
-    def test_a_file_with_the_token_that_others_can_read_is_told(self, moving: Any, capsys: Any, mode: int) -> None:
-        fill(moving.other, 2, 2, 2)
-        Path("token.txt").write_text(TOKEN)
-        Path("token.txt").chmod(mode)
-
-        assert self.run(moving, "--from", moving.other.url, "--token-file", "token.txt") == 0
-
-        assert ("others on this machine can read token.txt" in capsys.readouterr().err) == (mode != 0o600)
 
 
 @pytest.mark.parametrize(
@@ -140,32 +127,21 @@ def notes(moving: Any) -> list[str]:
         return [each.note or "" for each in list_notes(tx, move, TRIGGER, 9)]
 
 
-def test_a_trigger_of_one_channel_is_none_of_all_channels(moving: Any) -> None:
-    fill(moving.other)
-    second = {"uuid": "00000003-0000-4000-8000-000000000002", "name": "Second line"}
-    moving.other.lists["channels"].append({**second, "address": "+250788000002", "country": "RW", "device": None})
-    bind(moving.other, CHANNEL, second)
-
-    moving.run()
-
-    assert triggers(moving) == [(CHANNEL["uuid"], True), (second["uuid"], True)]
-    assert sorted(notes(moving)) == [
-        f'Its channel "{name}" is not active here, so it is archived.' for name in ("Front desk", "Second line")
-    ]
-
-    moving.run(reads_all=True)
-    assert triggers(moving) == [(CHANNEL["uuid"], True), (second["uuid"], True)], "a later pass repeats nothing"
-
-
-def test_a_trigger_whose_channel_is_active_here_stays_with_it(moving: Any) -> None:
+def test_a_trigger_of_one_channel_is_none_of_all_and_is_archived_unless_its_channel_is_active_here(moving: Any) -> None:
     fill(moving.other)
     add_channel(moving.database, moving.workspace, uuid=CHANNEL["uuid"])
-    bind(moving.other, CHANNEL, None)
+    second = {"uuid": "00000003-0000-4000-8000-000000000002", "name": "Second line"}
+    moving.other.lists["channels"].append({**second, "address": "+250788000002", "country": "RW", "device": None})
+    bind(moving.other, CHANNEL, None, second)
 
     moving.run()
 
-    assert triggers(moving) == [("", False), (CHANNEL["uuid"], False)]
-    assert notes(moving) == []
+    there = [("", False), (CHANNEL["uuid"], False), (second["uuid"], True)]
+    assert triggers(moving) == there
+    assert notes(moving) == ['Its channel "Second line" is not active here, so it is archived.']
+
+    moving.run(reads_all=True)
+    assert triggers(moving) == there, "a later pass repeats nothing"
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -176,4 +152,5 @@ def test_a_trigger_of_a_channel_that_nobody_knows_is_archived_too(moving: Any) -
     moving.run()
 
     assert triggers(moving) == [("", True)]
-    assert json.dumps(notes(moving)).count("Long gone") == 1
+    (note,) = notes(moving)
+    assert "Long gone" in note

@@ -158,19 +158,14 @@ def test_what_changes_while_it_is_read_arrives_in_this_pass_or_the_next(moving: 
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_a_list_that_the_other_server_lacks_is_told(moving: Any) -> None:
+def test_lists_that_the_other_server_lacks_or_refuses_are_told_and_one_whose_position_it_forgot_begins_again(
+    moving: Any,
+) -> None:
+    """Also of an old server, which calls a workspace otherwise."""
     fill(moving.other)
     del moving.other.lists["optins"]
-
-    move = moving.run()
-
-    assert move.state["kinds"]["optin"]["is_missing"]
-    assert "opt-ins: the other server has no such list" in moving.said
-
-
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_a_position_that_the_other_server_forgot_begins_the_list_again(moving: Any) -> None:
-    fill(moving.other)
+    moving.other.refused = {"templates"}
+    moving.other.workspace_path = "org"
     forgotten = [True]
 
     def forget(path: str) -> None:
@@ -180,9 +175,12 @@ def test_a_position_that_the_other_server_forgot_begins_the_list_again(moving: A
 
     moving.other.before = forget
 
-    moving.run()
+    move = moving.run()
 
-    assert len(listed(moving, MESSAGES)) == 8
+    assert forgotten == []
+    assert move.state["kinds"]["optin"]["is_missing"] and move.state["kinds"]["template"]["is_missing"]
+    assert "opt-ins: the other server has no such list" in moving.said
+    assert (move.state["workspace"]["name"], len(listed(moving, MESSAGES))) == ("Bench", 8)
 
 
 @pytest.mark.parametrize("filters", [None, False])
@@ -190,28 +188,16 @@ def test_a_position_that_the_other_server_forgot_begins_the_list_again(moving: A
 def test_servers_that_cannot_limit_lists_by_time_are_read_no_further_than_needed(
     moving: Any, filters: bool | None
 ) -> None:
-    fill(moving.other, messages=30)
+    fill(moving.other, messages=15)
     moving.other.filters = filters
     moving.run()
-    moving.other.lists["messages"].append(message(30, created_on="2099-01-01T00:00:00.000000Z"))
+    moving.other.lists["messages"].append(message(15, created_on="2099-01-01T00:00:00.000000Z"))
     before = len(moving.other.asked)
 
     moving.run()
 
-    assert len(listed(moving, MESSAGES)) == 31
+    assert len(listed(moving, MESSAGES)) == 16
     assert len([path for path in moving.other.asked[before:] if "messages.json" in path]) <= 3
-
-
-@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_a_list_that_the_token_may_not_read_is_left_out_and_an_old_server_is_read(moving: Any) -> None:
-    fill(moving.other)
-    moving.other.refused = {"templates"}
-    moving.other.workspace_path = "org"
-
-    move = moving.run()
-
-    assert move.state["kinds"]["template"]["is_missing"]
-    assert (move.state["workspace"]["name"], len(listed(moving, MESSAGES))) == ("Bench", 8)
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

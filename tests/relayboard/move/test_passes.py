@@ -7,32 +7,41 @@ from typing import Any
 import pytest
 
 from persistence.broadcasts.records import BROADCASTS
-from persistence.campaigns.records import CAMPAIGNS
 from persistence.contacts.records import CONTACTS
+from persistence.fields import FIELDS
 from persistence.flow_starts.flow_starts import STARTS
 from persistence.flows.records import FLOWS
+from persistence.globals import GLOBALS
 from persistence.groups.groups import GROUPS
 from persistence.labels import LABELS
 from persistence.lists import ListQuery, read_list
 from persistence.messages.records import MESSAGES
-from persistence.move.moves import CONTACT, list_notes
 from persistence.runs.records import RUNS
 from persistence.tables.flows import flow
+from persistence.templates import TEMPLATES
 from persistence.tickets.records import TICKETS
-from tests.factories import make_contact
 from tests.relayboard.move.listing import listed
-from tests.relayboard.move.other_workspace import CAMPAIGN, IMPORTANT, contact, definition, fill, message, time, uid
+from tests.relayboard.move.other_workspace import IMPORTANT, contact, definition, fill, message, time, uid
 
 
 def test_a_second_pass_brings_what_changed_and_repeats_nothing(moving: Any) -> None:
     fill(moving.other)
-    moving.run()
     lists = moving.other.lists
+    texts = lists["templates"][0]["translations"]
+    texts.append({**texts[0], "locale": "spa"})
+    moving.run()
+    texts.pop(0)
+    urns = lists["contacts"][0]["urns"]
+    lists["contacts"][0] |= {"urns": [], "modified_on": "2099-01-01T00:00:00Z"}
     lists["contacts"][1] |= {
         "name": "Renamed",
-        "modified_on": "2099-01-01T00:00:00Z",
+        "urns": urns,
+        "modified_on": "2099-01-01T00:00:01Z",
         "groups": lists["contacts"][0]["groups"],
     }
+    lists["globals"][0] |= {"value": ""}
+    lists["fields"][0] |= {"name": "Years"}
+    lists["fields"][1] |= {"value_type": "number"}
     lists["contacts"].append(contact(6, modified_on="2099-01-01T00:00:01Z"))
     lists["messages"].append(message(9, 6, created_on="2099-01-01T00:00:00Z"))
     lists["runs"][1] |= {"exit_type": "expired", "exited_on": time(4000), "modified_on": "2099-01-01T00:00:00Z"}
@@ -45,20 +54,17 @@ def test_a_second_pass_brings_what_changed_and_repeats_nothing(moving: Any) -> N
     assert again and all("after=" in path or "uuid=" in path for path in again)
     people = listed(moving, CONTACTS)
     assert (len(people), people[uid(10, 1)]["name"]) == (6, "Renamed")
+    assert (people[uid(10, 0)]["urns"], people[uid(10, 1)]["urns"]) == ([], urns)
     assert listed(moving, GROUPS, "name")["Reporters"]["count"] == 5
     assert len(listed(moving, MESSAGES, "text")) == 9
     runs = listed(moving, RUNS)
     assert (len(runs), runs[uid(20, 1)]["exit_type"], runs[uid(20, 1)]["exited_on"]) == (4, "expired", time(4000))
     assert listed(moving, TICKETS)[uid(11, 1)]["status"] == "closed"
-
-
-def test_campaigns_come_with_the_switch(moving: Any) -> None:
-    fill(moving.other)
-    moving.run()
-
-    moving.mover().bring_campaigns()
-
-    assert list(listed(moving, CAMPAIGNS)) == [CAMPAIGN]
+    assert listed(moving, GLOBALS, "key")["org_name"]["value"] == ""
+    fields = listed(moving, FIELDS, "key")
+    assert (fields["age"]["name"], fields["district"]["type"]) == ("Years", "number")
+    (template,) = listed(moving, TEMPLATES).values()
+    assert [each["locale"] for each in template["translations"]] == ["spa"]
 
 
 class Killed(Exception):
@@ -94,20 +100,9 @@ def test_a_move_that_is_interrupted_at_any_page_goes_on_where_it_was(moving: Any
     assert len(read) <= len(set(read)) + runs, "what was written is not read again"
 
 
-def test_everything_is_read_again_if_asked_for(moving: Any) -> None:
-    fill(moving.other)
-    moving.run()
-    moving.other.lists["messages"][0] |= {"archived": True, "visibility": "archived", "labels": []}
-
-    moving.run()
-    assert listed(moving, MESSAGES, "text")["text 0"]["visibility"] == "visible", "it was created too long ago"
-    moving.run(reads_all=True)
-
-    assert listed(moving, MESSAGES, "text")["text 0"]["visibility"] == "archived"
-    assert listed(moving, LABELS, "name")["Important"]["count"] == 1
-
-
-def test_what_a_later_pass_changes_gets_our_time_so_that_mirrors_see_it(moving: Any) -> None:
+def test_all_is_read_again_if_asked_for_and_what_changes_gets_our_time_so_that_mirrors_see_it(
+    moving: Any,
+) -> None:
     fill(moving.other)
     lists = moving.other.lists
     lists["broadcasts"][0] |= {"status": "queued"}
@@ -120,6 +115,9 @@ def test_what_a_later_pass_changes_gets_our_time_so_that_mirrors_see_it(moving: 
     lists["messages"][0] |= {"labels": []}
     lists["messages"][2] |= {"labels": [IMPORTANT]}
     lists["messages"][3] |= {"visibility": "archived", "archived": True}
+    lists["messages"][4] |= {"labels": []}
+    moving.run()
+    assert listed(moving, MESSAGES, "text") == before, "they were created too long ago"
     lists["broadcasts"][0] |= {"status": "sent"}
     lists["flow_starts"][0] |= {"status": "completed"}
 
@@ -127,8 +125,10 @@ def test_what_a_later_pass_changes_gets_our_time_so_that_mirrors_see_it(moving: 
 
     after = listed(moving, MESSAGES, "text")
     moved = {name for name, each in after.items() if each["modified_on"] > before[name]["modified_on"]}
-    changed = {lists["messages"][number]["text"] for number in (0, 2, 3)}
+    changed = {lists["messages"][number]["text"] for number in (0, 2, 3, 4)}
     assert moved == changed
+    assert after["text 3"]["visibility"] == "archived"
+    assert listed(moving, LABELS, "name")["Important"]["count"] == 1
     assert all(datetime.fromisoformat(after[name]["modified_on"]) >= since for name in moved)
     assert changed_since(moving, since) == {
         "messages": {after[name]["uuid"] for name in changed},
@@ -146,33 +146,6 @@ def changed_since(moving: Any, moment: datetime) -> dict[str, set[str]]:
             for name, spec in specs.items()
         }
         return {name: {json.loads(each)["uuid"] for each in read_list(asked[name], specs[name])} for name in specs}
-
-
-def test_people_who_were_here_are_merged_by_urn_and_keep_what_is_theirs(moving: Any) -> None:
-    fill(moving.other)
-    known = make_contact(moving.database, moving.workspace, "+250788000003", "Known")
-
-    move = moving.run()
-
-    people = listed(moving, CONTACTS)
-    assert (len(people), people[known]["name"]) == (5, "Person 3")
-    with moving.database.reading() as tx:
-        notes = {each.reference: each.note for each in list_notes(tx, move, CONTACT, 9)}
-    assert notes[uid(10, 3)] == "merged with the contact here that already had its URN"
-
-
-def test_a_urn_that_went_to_another_contact_there_goes_there_here(moving: Any) -> None:
-    fill(moving.other)
-    moving.run()
-    people = moving.other.lists["contacts"]
-    urns = people[0]["urns"]
-    people[0] |= {"urns": [], "modified_on": "2099-01-01T00:00:00Z"}
-    people[1] |= {"urns": urns, "modified_on": "2099-01-01T00:00:01Z"}
-
-    moving.run()
-
-    here = listed(moving, CONTACTS)
-    assert (here[uid(10, 0)]["urns"], here[uid(10, 1)]["urns"]) == ([], urns)
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
