@@ -31,7 +31,6 @@ WAITING = (
     "tests/quality/test_faults.py::test_a_run_hits_at_work_and_its_ledger_balances",
     "tests/deploy/test_running_from_a_wheel.py",
     "tests/worker/test_faults.py",
-    "tests/test_durable_servers.py",
 )
 """How the ids of the slowest tests begin, the slowest first: those that take ten seconds and more."""
 

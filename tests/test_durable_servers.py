@@ -7,6 +7,7 @@ from testbed import servers
 from testbed.servers import ADVISED, postgres_server
 
 
+@pytest.mark.benchmark  # only benchmarks ask for one
 def test_a_durable_server_waits_for_the_disk_and_has_the_advised_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TEST_POSTGRES_URL", raising=False)
     monkeypatch.setattr(servers, "USED_SEGMENTS", 2)  # a used log is for measuring, and takes gigabytes

@@ -9,6 +9,7 @@ from bench.replies import main
 from testbed.running import forked_service
 
 
+@pytest.mark.benchmark
 def test_it_tells_how_long_contacts_wait_for_replies(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -21,6 +22,7 @@ def test_it_tells_how_long_contacts_wait_for_replies(
     assert 0 < found["replies"]["p50_ms"] <= found["replies"]["longest_ms"]
 
 
+@pytest.mark.benchmark
 def test_it_tells_how_many_phones_have_the_reply_in_the_same_sync(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

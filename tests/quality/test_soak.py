@@ -21,6 +21,7 @@ FLAT = [
 ]
 
 
+@pytest.mark.benchmark
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 def test_a_run_measures_what_traffic_of_every_kind_takes(database_url, tmp_path):
     with forked_service(database_url, tmp_path) as service:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.thinned import EVERY_CASE
 
-EXAMPLES = 60 if EVERY_CASE else 30
+EXAMPLES = 60 if EVERY_CASE else 20
 SECONDS_MOST = 5.0
 
 Test = TypeVar("Test", bound=Callable[..., Any])

@@ -20,8 +20,8 @@ Mistake = tuple[list[str], set[int]]
 def list_mistakes(words: Leaf, good: Sequence[str]) -> Iterator[Mistake]:
     """Arguments that are wrong, and the exit statuses that they may have; `good` is a call that works.
 
-    Options of one kind are read by the same code. So the first of a kind gets every wrong value, and each other one of
-    them, in turn; with RELAYBOARD_EVERY_CASE=1 each gets all.
+    Options of one kind are read by the same code. So the first of a kind gets every wrong value, and of the others each
+    gets one of them, in turn, with the first command of its noun; with RELAYBOARD_EVERY_CASE=1 each gets all.
     """
     actions = list(options_of(words))
     if any(action.required for action in actions):
@@ -32,6 +32,8 @@ def list_mistakes(words: Leaf, good: Sequence[str]) -> Iterator[Mistake]:
     for place, action in enumerate(actions):
         wrong = list(_wrong_values(action))
         takes_all = EVERY_CASE or not wrong or FIRST_OF_KIND[kind_of(action)] == (words, place)
+        if not takes_all and FIRST_OF_NOUN[words[0], action.name, kind_of(action)] != words:
+            continue
         for value, statuses in wrong if takes_all else [wrong[place % len(wrong)]]:
             yield _with_value(list(good), words, action, value), statuses
 
@@ -45,6 +47,9 @@ FIRST_OF_KIND = {
     kind_of(action): (words, place)
     for words in reversed(LEAVES)
     for place, action in reversed([*enumerate(options_of(words))])
+}
+FIRST_OF_NOUN = {
+    (words[0], action.name, kind_of(action)): words for words in reversed(LEAVES) for action in options_of(words)
 }
 
 
