@@ -12,7 +12,7 @@ import { html, useMemo } from "../shared/ui.js";
 const PERIODS = ["7", "30", "90"];
 
 /** @param {{query: Record<string, string>}} props */
-export function TicketFigures({ query }) {
+export default function TicketFigures({ query }) {
   const period = PERIODS.includes(query.days) ? query.days : "30";
   const { figures, problem, load } = useFigures(Number(period));
   return html`

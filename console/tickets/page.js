@@ -20,13 +20,13 @@ import { account, may } from "../shared/session.js";
 import { fullTime, listTime, t } from "../shared/texts.js";
 import { classes, html, useEffect, useRef, useState } from "../shared/ui.js";
 import { useConversations } from "./conversations.js";
-import { TicketFigures } from "./figures.js";
 
 /** @typedef {import("../shared/contract.js").Listed<"tickets">} Ticket */
 
 /** Tickets that are asked for together: some screens full. */
 const PAGE = 50;
 const loadBulk = () => import("../inbox/bulk.js");
+const loadFigures = () => import("./figures.js");
 
 /** @type {[string, import("../shared/texts.js").Key][]} */
 const VIEWS = [
@@ -39,7 +39,7 @@ const VIEWS = [
 
 /** @param {{place: import("../shared/router.js").Place}} props */
 export default function Tickets({ place }) {
-  return place.parts[0] === "figures" ? html`<${TicketFigures} query=${place.query} />` : html`<${TicketList} place=${place} />`;
+  return place.parts[0] === "figures" ? html`<${Loaded} load=${loadFigures} query=${place.query} />` : html`<${TicketList} place=${place} />`;
 }
 
 /** @param {{place: import("../shared/router.js").Place}} props */
