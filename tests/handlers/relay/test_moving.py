@@ -41,18 +41,12 @@ class TestMoving:
     def test_the_phone_is_in_one_workspace_only_and_knows_which(self, api: Api, other_api: Api) -> None:
         phone = claimed_phone(api)
 
-        move(phone, other_api, name="New owner")
-
-        assert api.results(RELAYERS) == []
-        assert [each["name"] for each in other_api.results(RELAYERS)] == ["New owner"]
-        assert phone.state.workspace_id == other_api.workspace.id
-
-    def test_the_old_name_does_not_come_along(self, api: Api, other_api: Api) -> None:
-        phone = claimed_phone(api)
-
+        move(phone, api, name="Front desk")
         move(phone, other_api)
 
-        assert [each["name"] for each in other_api.results(RELAYERS)] == [None]
+        assert api.results(RELAYERS) == []
+        assert [each["name"] for each in other_api.results(RELAYERS)] == [None], "the old name does not come along"
+        assert phone.state.workspace_id == other_api.workspace.id
 
     def test_what_the_old_workspace_pays_abroad_the_new_one_has_to_allow_itself(self, api: Api, other_api: Api) -> None:
         phone = claimed_phone(api)
@@ -90,7 +84,9 @@ class TestMoving:
             1,
         )
 
-    def test_what_was_not_sent_fails_and_is_not_offered(self, api: Api, other_api: Api) -> None:
+    def test_what_was_not_sent_fails_and_is_not_offered_and_late_reports_change_nothing(
+        self, api: Api, other_api: Api
+    ) -> None:
         phone = claimed_phone(api)
         (message_id,) = send_texts(api, phone, "Welcome")
 
@@ -98,17 +94,10 @@ class TestMoving:
 
         assert status_of(api.database, message_id) == "failed"
         assert [command["cmd"] for command in commands(phone)] == []
-
-    @pytest.mark.parametrize("report", ["mt_sent", "mt_dlvd", "mt_fail"])
-    def test_late_reports_change_nothing_in_the_old_workspace(self, api: Api, other_api: Api, report: str) -> None:
-        phone = claimed_phone(api)
-        (message_id,) = send_texts(api, phone, "Welcome")
-        move(phone, other_api)
-
-        phone._report(report, message_id)
-        phone.sync()
-
-        assert (status_of(api.database, message_id), phone.state.queue) == ("failed", [])
+        for report in ("mt_sent", "mt_dlvd", "mt_fail"):
+            phone._report(report, message_id)
+            phone.sync()
+            assert (status_of(api.database, message_id), phone.state.queue) == ("failed", []), report
 
     def test_what_the_old_workspace_got_is_acknowledged_and_stored_once(self, api: Api, other_api: Api) -> None:
         phone = claimed_phone(api)
