@@ -83,8 +83,8 @@ class Reader:
         parameter = next(part for part in operation.parameters() if part["name"] == name)
         if name in ("before", "after", "modified_after"):
             return [time_text(self.filled.now - timedelta(seconds=OURS // 2))]
-        if name in ("cursor", "page", "fields"):
-            return []
+        if name in ("cursor", "page", "page_size", "fields"):
+            return []  # none of them chooses an index
         kind = type_of(operation.root, parameter["schema"])
         forms = find_forms(PARAMETERS, operation.generation, resource_of(operation), name, kind)
         return [form.own(self.filled) for form in forms] or WORDS.get(name, [parameter.get("example")])

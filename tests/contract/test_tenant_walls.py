@@ -29,6 +29,7 @@ from tests.contract.documents import PAIRS, Operation, token_operations
 from tests.contract.filled_workspace import SHARED, TEMPORARY, Filled, fill_workspace, present_tables
 from tests.contract.references import PARAMETERS, find_forms
 from tests.contract.services import Service, database_url_for_many_tests, serve
+from tests.thinned import EVERY_CASE
 
 SERVED = [operation for operation in token_operations() if operation.root in ("v1/openapi.yaml", "v2/openapi.yaml")]
 CASES = list(all_cases(SERVED))
@@ -202,7 +203,7 @@ def sides(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield Sides(service)
 
 
-# The conditions are the same on both databases; phones that move are tried on both.
+# The conditions are the same on both databases; lists and phones that move are tried on both.
 @pytest.mark.together
 @pytest.mark.parametrize("sides", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -246,6 +247,7 @@ def test_a_list_holds_nothing_of_another_workspace(sides: Sides, operation: Oper
 
 
 @pytest.mark.together
+@pytest.mark.parametrize("sides", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("operation", PAGED, ids=str)
 def test_a_cursor_of_another_workspace_is_none_of_ours(sides: Sides, operation: Operation) -> None:
     ours, theirs = sides.of("get")
@@ -259,8 +261,7 @@ def test_a_cursor_of_another_workspace_is_none_of_ours(sides: Sides, operation: 
     assert shared or ours.api.get(path, cursor=cursor).status_code == 404
 
 
-@pytest.mark.together
-@pytest.mark.parametrize("returns", [False, True], ids=["once", "and-back-and-forth"])
+@pytest.mark.parametrize("returns", [False, True] if EVERY_CASE else [True])
 def test_a_phone_that_moved_tells_neither_workspace_of_the_other(sides: Sides, returns: bool) -> None:
     old, new = sides.of("post")
     before = read_everything(old)
