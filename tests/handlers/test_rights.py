@@ -149,8 +149,9 @@ def test_an_action_is_refused_like_the_operation_of_its_deed(
         if operation not in ("act_on_contacts", "act_on_messages"):
             continue
         path = f"/api/{generation}/{'contact' if operation == 'act_on_contacts' else 'message'}_actions.json"
+        uuid = ""
         for role in ROLES:
-            uuid = make_contact(database, workspace)
+            uuid = uuid or make_contact(database, workspace)
             body: dict[str, Any] = {"action": action, "contacts": [uuid]}
             if action in ("add", "remove"):
                 body["group" if generation == "v2" else "group_uuid"] = group
@@ -161,10 +162,11 @@ def test_an_action_is_refused_like_the_operation_of_its_deed(
                     body["label_name" if generation == "v2" else "label"] = "Urgent"
             status = as_role(role).post(path, body).status_code
             deeds = [operation, *DEEDS[operation, action]]
-            may = all(may_use(who(as_role(role)), deed) for deed in deeds) and (generation == "v2" or role in OF_V1)
+            may = all(role in ALLOWED["v2", deed] for deed in deeds) and (generation == "v2" or role in OF_V1)
             # A message that came in is not sent again; who may not do that learns nothing of it.
             done = 400 if action == "resend" else 204
             assert status == (done if may else 403), (generation, action, role, status)
+            uuid = "" if may else uuid
 
 
 @on_sqlite
