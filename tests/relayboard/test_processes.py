@@ -13,6 +13,7 @@ from typing import TextIO
 import pytest
 
 from relayboard import api_server, processes
+from relayboard.base.collection import settle_collection
 from relayboard.processes import (
     BEGIN,
     CANNOT_START,
@@ -291,8 +292,11 @@ def test_a_child_waits_for_the_one_before_it_and_then_all_are_ready(told):
 
 
 def run_api_that_is_told_to_stop(listener):
-    settle = api_server.settle_collection
-    api_server.settle_collection = lambda: (os.kill(os.getpid(), signal.SIGTERM), settle())
+    def told():
+        os.kill(os.getpid(), signal.SIGTERM)
+        settle_collection()
+
+    pytest.MonkeyPatch().setattr(api_server, "settle_collection", told)
     return run_api(listener)
 
 

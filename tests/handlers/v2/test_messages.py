@@ -22,13 +22,16 @@ def amina(database: Database, workspace: Workspace) -> str:
     return make_contact(database, workspace, "+250788000111")
 
 
+SENT: list[tuple[str, dict[str, object]]] = [
+    ("sent", {"direction": "out", "status": status}) for status in ("wired", "sent", "delivered", "read")
+]
 FOLDERS: list[tuple[str, dict[str, object]]] = [
     ("inbox", {}),
     ("flows", {"flow_id": 7}),
     ("archived", {"visibility": "archived"}),
     ("outbox", {"direction": "out", "status": "queued"}),
     ("outbox", {"direction": "out", "status": "errored"}),
-    *(("sent", {"direction": "out", "status": status}) for status in ("wired", "sent", "delivered", "read")),
+    *SENT,
     ("failed", {"direction": "out", "status": "failed"}),
 ]
 
