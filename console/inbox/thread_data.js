@@ -4,7 +4,7 @@ import { cursorOf, get } from "../shared/api.js";
 import { useChanges, useInTurn } from "../shared/changes.js";
 import { explain } from "../shared/explain.js";
 import { onChange } from "../shared/live.js";
-import { useEffect, useState } from "../shared/ui.js";
+import { useEffect, useRef, useState } from "../shared/ui.js";
 
 /**
  * @typedef {import("../shared/contract.js").Listed<"messages">} Message
@@ -44,7 +44,14 @@ export function useThread(contact, since = "") {
   const add = (/** @type {Message | null} */ message) => {
     if (message) setItems((old) => merged(old, [{ type: "message", time: message.created_on, message }]));
   };
-  const refresh = useInTurn(async () => void (await load(undefined)));
+  const isLost = useRef(false);
+  const refresh = useInTurn(async () => {
+    const isWhole = isLost.current;
+    isLost.current = false;
+    let page = await load(undefined);
+    for (let pages = 1; isWhole && page?.next && page.oldest > items[0]?.time && pages < MOST_PAGES; pages++) page = await load(page.next);
+    isLost.current ||= isWhole && !page;
+  });
   useEffect(() => {
     let isLeft = false;
     const goBack = async () => {
@@ -68,11 +75,12 @@ export function useThread(contact, since = "") {
   const shown = items.filter(({ message }) => message?.visibility !== "deleted");
   const messages = shown.flatMap(({ message }) => (message ? [message] : []));
   const channel = messages.findLast((message) => message.channel)?.channel?.uuid;
-  useChanges(["run", "ticket"], refresh, (record) => record.contact?.uuid === contact);
+  // Whatever is shown may have changed, and more may have come than a page has.
+  useChanges(["run", "ticket"], (told) => ((isLost.current ||= !told), refresh()), (record) => record.contact?.uuid === contact);
   // It tells of notes, too.
-  useChanges(["conversation"], refresh, (record) => record.uuid === contact);
+  useChanges(["conversation"], (told) => told && refresh(), (record) => record.uuid === contact);
   // The stream has no calls, but a channel changes when its phone has reported some.
-  useChanges(["channel"], refresh, (record) => !channel || record.uuid === channel);
+  useChanges(["channel"], (told) => told && refresh(), (record) => !channel || record.uuid === channel);
   return { items: shown, messages, loading, problem, hasOlder: !!cursor, older: () => void load(cursor ?? undefined), refresh, add };
 }
 

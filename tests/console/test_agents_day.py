@@ -13,6 +13,7 @@ from tests.console.clinic import Clinic
 from tests.console.pages import NARROW, WIDE, arrives, choose_folder, findings, open_page, sign_in, undo
 
 CONTACTS, TICKETS = "/api/v2/contacts.json", "/api/v2/tickets.json"
+TIMELINE = re.compile(r"/contact_timeline\.json")
 
 
 def snooze_by_keys(page: Page, first: Locator) -> None:
@@ -129,6 +130,19 @@ def go_to(page: Page, beside: Locator, contact: str, name: str) -> None:
     expect(page.get_by_role("status").and_(page.locator(".waiting"))).to_have_count(0)
 
 
+def renew_older_messages(page: Page, clinic: Clinic) -> None:
+    """What the stream left out shows in each page that is loaded."""
+    page.route(TIMELINE, lambda route: route.continue_(url=f"{route.request.url}&page_size=3"))
+    page.reload()
+    page.get_by_role("button", name="Older messages").click()
+    expect(page.locator(".message.out")).to_have_text(re.compile("Come at eight"))
+    with clinic.service.database.writing() as tx:
+        tx.execute(update(message).where(message.c.text == "Come at eight").values(text="Come at nine"))
+    page.evaluate("new BroadcastChannel('relayboard.changes').postMessage({kind: 'reset'})")
+    expect(page.locator(".message.out")).to_have_text(re.compile("Come at nine"))
+    page.unroute(TIMELINE)
+
+
 def ask_only_for_what_is_theirs(page: Page, clinic: Clinic, beside: Locator, contact: str) -> None:
     """What does not depend on the contact is asked for when somebody else may have changed it."""
     asked = list[str]()
@@ -162,6 +176,7 @@ def test_beside_a_conversation_a_contact_is_named_a_ticket_taken_and_a_note_writ
     somebody: BrowserContext, clinic: Clinic
 ) -> None:
     contact = clinic.service.post(CONTACTS, {"urns": ["tel:+250788000961"]})["uuid"]
+    clinic.service.post("/api/v2/messages.json", {"contact": contact, "text": "Come at eight"})
     page = sign_in(somebody, clinic, "agent", place=f"inbox/{contact}")
     beside = page.get_by_role("complementary", name="About the contact")
     beside.get_by_role("button", name="Open a ticket").click()
@@ -177,6 +192,7 @@ def test_beside_a_conversation_a_contact_is_named_a_ticket_taken_and_a_note_writ
     beside.get_by_role("button", name="Save").click()
     expect(beside.locator(".panel-notes")).to_contain_text("Speaks Swahili")
     assert findings(page, "what stands beside a conversation") == []
+    renew_older_messages(page, clinic)
     ask_only_for_what_is_theirs(page, clinic, beside, contact)
     beside.get_by_role("link", name="Whole page").click()
     expect(page.get_by_role("heading", name="Named There", level=1)).to_be_visible()
