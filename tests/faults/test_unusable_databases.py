@@ -368,8 +368,8 @@ def test_a_database_that_cannot_store_every_text_is_told_and_not_set_up(
         assert "problem encoding: the database has the encoding SQL_ASCII" in examine(service)
 
 
-def test_workers_on_another_queue_are_told(database_url: str, tmp_path: Path) -> None:
-    with served(database_url, tmp_path, BOTH) as service:
+def test_workers_on_another_queue_are_told(tmp_path: Path) -> None:
+    with served(f"sqlite:///{tmp_path / 'relayboard.db'}", tmp_path, BOTH) as service:
         wait_until(lambda: "warnings" not in readiness(service)[1], "the worker to be known in its queue")
         assert "problem queue" not in examine(service)
         service.stop("api")
@@ -419,8 +419,8 @@ def test_a_standby_for_lists_that_lags_is_told(own_url: str, standby: StandbySer
             standby.run("SELECT pg_wal_replay_resume()")
 
 
-def test_a_schema_of_another_version_is_told(database_url: str, tmp_path: Path) -> None:
-    with served(database_url, tmp_path) as service:
+def test_a_schema_of_another_version_is_told(tmp_path: Path) -> None:
+    with served(f"sqlite:///{tmp_path / 'relayboard.db'}", tmp_path) as service:
         with service.database.writing() as tx:
             tx.connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0001'")
         status, said = readiness(service)
