@@ -23,7 +23,7 @@ from testbed.gateways import add_gateway, queue_messages, states_of
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
 from testbed.tokens import SECRET_KEY
-from tests.console_script import started
+from tests.console_script import make_environment, started
 from tests.worker.events import Sender
 from tests.worker.receivers import Reply, receiving
 from worker.jobs import BEHIND, CALLING, LATER, SHARED
@@ -37,7 +37,7 @@ WITH_SENDERS = pytest.mark.parametrize("database_url", ["postgresql"], indirect=
 @pytest.fixture
 def environment(database_url, tmp_path):
     return {
-        **os.environ,
+        **make_environment(),
         "RELAYBOARD_DATABASE_URL": database_url,
         "RELAYBOARD_QUEUE_URL": f"sqlite:///{tmp_path / 'queue.db'}",
         "RELAYBOARD_SECRET_KEY": SECRET_KEY,

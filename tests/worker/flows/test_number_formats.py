@@ -111,6 +111,7 @@ def test_every_door_reads_a_number_in_the_format_of_the_country(
     """The decimal sign of the file is given: its values have those of all formats, and say none."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RELAYBOARD_DATABASE_URL", database_url)
+    monkeypatch.delenv("RELAYBOARD_EVERY_CASE", raising=False)  # no setting of the program
     head = api.as_role("administrator")
     head.post("/api/v2/workspace_settings.json", {"country": country, "number_format": "by_country"})
     head.post("/api/v2/fields.json", {"name": "Weight", "type": "number"})
