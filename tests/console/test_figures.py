@@ -10,10 +10,10 @@ from persistence.relayers.relayers import release_channels
 from persistence.tables.channels import channel
 from relayboard.commands.demo import People
 from testbed.running import wait_until
-from tests.console.pages import NARROW, findings, open_page, sign_in
+from tests.console.pages import NARROW, WIDE, findings, open_page, sign_in
 
 
-def test_a_manager_sees_first_what_came_and_what_needs_somebody(somebody, clinic):
+def test_a_manager_sees_first_what_came_and_what_needs_somebody_and_reads_and_saves_reports(somebody, clinic):
     clinic.phone.receive_sms("+250788000881", "How are you?")
     clinic.sync()
     figures = clinic.service.get("/api/v2/workspace_figures.json", days=30)
@@ -46,6 +46,36 @@ def test_a_manager_sees_first_what_came_and_what_needs_somebody(somebody, clinic
     page.emulate_media(color_scheme="dark")
     expect(page.locator(".chart canvas")).to_have_count(3)
     assert findings(page, "overview on a phone") == []
+
+    page.set_viewport_size(WIDE)
+    page.emulate_media(color_scheme="light")
+    open_page(page, clinic, "overview")
+    page.get_by_role("main").get_by_role("link", name="Reports").click()
+    expect(page.get_by_role("tab", name="Agent")).to_have_attribute("aria-selected", "true")
+    page.get_by_role("tab", name="Day").click()
+    tables = page.locator(".report-table")
+    rows = tables.first.locator("tbody tr")
+    expect(rows).to_have_count(30)
+    expect(page.locator(".chart canvas")).to_have_count(1)
+    too_wide = tables.evaluate_all("(tables) => tables.map((each) => each.scrollWidth - each.clientWidth)")
+    assert too_wide == [0, 0]
+    page.get_by_label("Period").select_option(label="Other days")
+    page.get_by_label("First day").fill((datetime.now(UTC) - timedelta(days=4)).strftime("%Y-%m-%d"))
+    expect(rows).to_have_count(5)
+    page.get_by_role("tab", name="Channel").click()
+    page.get_by_label("Show as bars").select_option(label="Delivered")
+    expect(page.locator(".report-bars h2")).to_have_text("Delivered")
+    first = clinic.service.get("/api/v2/figures.json", by="channel")["rows"][0]
+    expect(rows.first.locator("th")).to_have_text(first["name"])
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save as CSV").click()
+    assert re.fullmatch(r"Channel \d{4}-\d\d-\d\d \d{4}-\d\d-\d\d\.csv", saved.value.suggested_filename)
+    head, *_, total = csv.reader(saved.value.path().read_text(encoding="utf-8-sig").splitlines())
+    assert head[:3] == ["Channel", "Messages in", "Messages out"] and total[0] == "Together"
+    assert int(total[1]) > 0
+    assert findings(page, "reports") == []
+    page.set_viewport_size(NARROW)
+    assert findings(page, "reports on a phone", is_again=True) == []
 
 
 def test_plots_are_drawn_where_the_system_gives_the_browser_a_language_that_is_no_tag(somebody_else, clinic):
@@ -185,7 +215,7 @@ def surveyed(clinic):
     return flow
 
 
-def test_the_times_of_tickets_are_plotted_with_their_numbers(somebody, clinic):
+def test_the_times_of_tickets_are_plotted_and_what_is_planned_stands_on_the_calendar(somebody, clinic):
     figures = clinic.service.get("/api/v2/workspace_figures.json", days=30)["days"]
     page = sign_in(somebody, clinic, "editor", place="tickets")
     page.get_by_role("link", name="Times").click()
@@ -199,39 +229,7 @@ def test_the_times_of_tickets_are_plotted_with_their_numbers(somebody, clinic):
     untimed = [cell == "–" for cell in times.locator("tbody tr td:nth-child(2)").all_inner_texts()]
     assert untimed == [day["first_reply_seconds"] is None for day in figures]
 
-
-def test_a_manager_reads_reports_and_saves_them(somebody, clinic):
-    page = sign_in(somebody, clinic, "viewer", place="overview")
-    page.get_by_role("main").get_by_role("link", name="Reports").click()
-    expect(page.get_by_role("tab", name="Agent")).to_have_attribute("aria-selected", "true")
-    page.get_by_role("tab", name="Day").click()
-    tables = page.locator(".report-table")
-    rows = tables.first.locator("tbody tr")
-    expect(rows).to_have_count(30)
-    expect(page.locator(".chart canvas")).to_have_count(1)
-    too_wide = tables.evaluate_all("(tables) => tables.map((each) => each.scrollWidth - each.clientWidth)")
-    assert too_wide == [0, 0]
-    page.get_by_label("Period").select_option(label="Other days")
-    page.get_by_label("First day").fill((datetime.now(UTC) - timedelta(days=4)).strftime("%Y-%m-%d"))
-    expect(rows).to_have_count(5)
-    page.get_by_role("tab", name="Channel").click()
-    page.get_by_label("Show as bars").select_option(label="Delivered")
-    expect(page.locator(".report-bars h2")).to_have_text("Delivered")
-    first = clinic.service.get("/api/v2/figures.json", by="channel")["rows"][0]
-    expect(rows.first.locator("th")).to_have_text(first["name"])
-    with page.expect_download() as saved:
-        page.get_by_role("button", name="Save as CSV").click()
-    assert re.fullmatch(r"Channel \d{4}-\d\d-\d\d \d{4}-\d\d-\d\d\.csv", saved.value.suggested_filename)
-    head, *_, total = csv.reader(saved.value.path().read_text(encoding="utf-8-sig").splitlines())
-    assert head[:3] == ["Channel", "Messages in", "Messages out"] and total[0] == "Together"
-    assert int(total[1]) > 0
-    assert findings(page, "reports") == []
-    page.set_viewport_size(NARROW)
-    assert findings(page, "reports on a phone", is_again=True) == []
-
-
-def test_what_is_planned_stands_on_the_calendar(somebody, clinic):
-    page = sign_in(somebody, clinic, "editor", place="flows")
+    open_page(page, clinic, "flows")
     (group, *_) = clinic.service.get("/api/v2/groups.json", name="Expecting mothers")["results"]
     due = (datetime.now(UTC) + timedelta(days=6)).isoformat()
     body = {"text": "Vaccination week", "groups": [group["uuid"]], "scheduled_on": due}
@@ -249,11 +247,15 @@ def test_what_is_planned_stands_on_the_calendar(somebody, clinic):
 def test_a_channel_shows_its_traffic_and_sends_a_test_and_a_phone_is_added_by_its_code(somebody, clinic):
     page = sign_in(somebody, clinic, "editor", place="channels")
     page.get_by_role("link", name="Add a channel").click()
+    expect(page.locator(".kind")).to_have_count(1)  # an editor is offered phones only
     page.get_by_role("link", name="Android phone SMS").click()
+    expect(page.get_by_role("dialog").get_by_label("Claim code")).to_be_focused()
     code = page.get_by_role("img", name=f"QR code with the address {clinic.service.url}")
     expect(code).to_be_visible()
     expect(code.locator("path")).to_have_attribute("d", re.compile(r"^M0 0h1v1h-1zM1 0h1v1h-1z"))
     page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page).to_have_url(re.compile(r"#/channels/add$"))
     page.get_by_role("link", name="Back").click()
     page.get_by_role("link", name="Clinic phone").click()
     expect(page.get_by_role("region", name="Messages").locator("canvas")).to_be_visible()

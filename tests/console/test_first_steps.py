@@ -14,7 +14,7 @@ from relayboard.phone.wire import HttpTransport
 from testbed.running import wait_until
 from tests.console.clinic import PASSWORD, Clinic
 from tests.console.conftest import new_context
-from tests.console.pages import NARROW, findings, open_page, sign_in
+from tests.console.pages import NARROW, RESTS_AT, findings, open_page, resting_page, sign_in
 from tests.console.programme import add_manager, make_programme
 from tests.documentation import ROOT
 from tests.worker.receivers import Reply, receiving
@@ -149,20 +149,21 @@ def test_the_link_of_the_demo_signs_in_without_a_failed_request_also_a_second_ti
 ) -> None:
     link = f"{clinic.service.url}/#/demo?{urlencode({'email': clinic.email('editor'), 'password': PASSWORD})}"
     for _ in range(2):
-        page, said = somebody.new_page(), list[str]()
+        page, said = resting_page(somebody), list[str]()
         page.on("console", lambda message, said=said: said.append(message.text) if message.type == "error" else None)
         page.goto(link)
         expect(page.get_by_role("heading", name="Overview")).to_be_visible()
         expect(page.locator(".waiting")).to_have_count(0)
         assert PASSWORD not in page.url and "demo" not in page.url
         assert said == []
+        page.goto(f"{clinic.service.url}{RESTS_AT}")
 
 
 def test_a_manager_makes_a_programme_by_hand_as_the_guide_says(somebody: BrowserContext, clinic: Clinic) -> None:
     guide, shown = ROOT / "docs" / "first-programme.md", list[str]()
     add_manager(clinic.service)
     with receiving(lambda _: Reply(200, b"{}")) as provider:
-        make_programme(somebody.new_page(), clinic.service, provider.url, CONTACTS, shown.append)
+        make_programme(resting_page(somebody), clinic.service, provider.url, CONTACTS, shown.append)
         wait_until(lambda: len(provider.received) == CONTACTS // 2, "the messages to be with the provider")
     assert re.findall(r"first-programme/([a-z-]+)[.]webp", guide.read_text()) == shown
     assert {each.stem for each in (guide.parent / "first-programme").iterdir()} == set(shown)

@@ -234,7 +234,7 @@ def test_a_flow_is_made_copied_renamed_labelled_found_archived_and_restored(
     expect(page.locator(".flow-card")).to_have_count(0)
 
 
-def test_a_file_is_looked_at_before_it_is_imported_and_comes_out_as_it_went_in(
+def test_a_file_is_looked_at_before_it_is_imported_and_one_that_is_refused_changes_nothing(
     somebody: BrowserContext, clinic: Clinic, tmp_path: Path
 ) -> None:
     page = sign_in(somebody, clinic, "editor", place="flows")
@@ -273,16 +273,12 @@ def test_a_file_is_looked_at_before_it_is_imported_and_comes_out_as_it_went_in(
     page.get_by_role("link", name="Brought in").click()
     expect(page.get_by_role("heading", name="Brought in")).to_be_visible()
 
-
-def test_a_file_that_is_none_or_is_refused_says_so_and_changes_nothing(
-    somebody: BrowserContext, clinic: Clinic
-) -> None:
     before = states(clinic)
-    page = sign_in(somebody, clinic, "editor", place="flows/import")
+    open_page(page, clinic, "flows/import")
     no_json, no_flows = b"PK\x03\x04", b'{"flows": 7}'
     for content, said in ((no_json, "notes.json is no export of flows"), (no_flows, "version: is missing")):
-        file = FilePayload(name="notes.json", mimeType="application/json", buffer=content)
-        page.get_by_label("File with flows").set_input_files(file)
+        chosen = FilePayload(name="notes.json", mimeType="application/json", buffer=content)
+        page.get_by_label("File with flows").set_input_files(chosen)
         expect(page.locator(".problem").first).to_contain_text(said)
 
     assert states(clinic) == before
