@@ -148,6 +148,7 @@ def test_python_answers_as_printed_from_the_top_of_its_page_to_the_end(page: Pat
     assert outcome.attempted >= len(blocks)
 
 
+LAST_FILE = "secret.txt"
 TYPED = {"user password": "the river is wide in march\n"}
 """What is typed into a command; others get an answer to a question of a flow."""
 
@@ -181,6 +182,13 @@ def filled_folder(world: World) -> Path:
     return fill_folder(Path(world.names["folder"]))
 
 
+@pytest.fixture
+def once_filled_folder(world: World) -> Path:
+    """The same as those before left it."""
+    folder = Path(world.names["folder"])
+    return folder if (folder / LAST_FILE).exists() else fill_folder(folder)
+
+
 def fill_folder(folder: Path) -> Path:
     """A folder with the files that commands of the guides name."""
     for name in ("registration.json", "export.json"):
@@ -192,7 +200,7 @@ def fill_folder(folder: Path) -> Path:
         shutil.copy(ROOT / "docs" / "clinic.json", place / "clinic.json")
     (folder / "2025-11-message.jsonl.gz").write_bytes(gzip.compress(b""))
     (folder / "people.csv").write_text("Phone,Name\n+250788000777,Amina\n")
-    (folder / "secret.txt").write_text("whsec_c2VjcmV0IHNlY3JldCBzZWNyZXQ=\n")
+    (folder / LAST_FILE).write_text("whsec_c2VjcmV0IHNlY3JldCBzZWNyZXQ=\n")
     return folder
 
 
@@ -272,7 +280,7 @@ def check_ready(running: Started) -> str:
 
 
 @pytest.mark.parametrize("command", SENTENCES)
-def test_a_command_in_a_sentence_is_one(command: str, world: World, filled_folder: Path, run: Run) -> None:
+def test_a_command_in_a_sentence_is_one(command: str, world: World, once_filled_folder: Path, run: Run) -> None:
     for given in expand(command):
         words = fill(given, world)[1:]
         leaf = next((words[:length] for length in (2, 1) if tuple(words[:length]) in LEAVES), None)
