@@ -141,3 +141,5 @@ def started(
                 os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         reader.join(PATIENCE_SECONDS)
+        if process.stdout is not None and not reader.is_alive():
+            process.stdout.close()
