@@ -127,7 +127,7 @@ def test_what_promises_an_age_is_trimmed_and_nothing_younger(runtime, database, 
     """All of it is written at one time, and looked at whenever one of these ages is reached, the youngest first."""
     fill_workspace(database, workspace)
     with database.writing() as tx:
-        for prepare in {rule.prepare for rule in TRIMMED.values()}:
+        for prepare in dict.fromkeys(rule.prepare for rule in TRIMMED.values()):
             prepare(tx, workspace)
         began = tx.now
         for name, rule in TRIMMED.items():
