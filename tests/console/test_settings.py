@@ -17,7 +17,8 @@ from tests.console.conftest import new_context
 from tests.console.pages import NARROW, findings, open_page, sign_in
 from tests.thinned import EVERY_CASE
 
-PAGES = ("workspace", "users", "teams", "audit", "fields", "resthooks/new-registration", "tokens", "account")
+PAGES = ("teams", "audit", "fields", "resthooks/new-registration", "tokens", "account")
+"""Those that the walk through every page (test_console.py) does not open."""
 LIKE_FIELDS = ("labels", "topics", "groups", "optins", "saved_replies", "globals", "resthooks")
 """What is listed and written in the same way as fields, by the same module."""
 
