@@ -180,7 +180,6 @@ def kill_amid(service: RunningService, name: str, count: Callable[[], int], enou
     service.start(name)
 
 
-@pytest.mark.parametrize("database_url", ["sqlite", "postgresql"] if EVERY_CASE else ["sqlite"], indirect=True)
 def test_sms_survive_kills_each_exactly_once(service: RunningService, receiver: Receiver, subscriber: Receiver) -> None:
     phones = connect_phones(service, receiver)
     kills = Kills()
