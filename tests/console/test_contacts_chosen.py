@@ -96,7 +96,8 @@ def crowd(clinic: Clinic, name: str) -> None:
 
 def choose_all(page: Page, name: str) -> None:
     page.get_by_label("Name, number or query").fill(name)
-    expect(page.locator(".who")).to_have_count(CROWD)
+    # The list that was there before may have as many.
+    expect(page.locator(".who")).to_have_text([re.compile(name)] * CROWD)
     page.get_by_label("Choose all that are shown").check()
     expect(page.get_by_role("toolbar")).to_contain_text(f"Chosen: {CROWD}")
 
@@ -172,7 +173,7 @@ def test_a_part_that_is_refused_or_not_begun_is_told_with_its_contacts_and_done_
         expect(shown.get_by_role("status")).to_have_text(f"Done: {done} of 130")
         wait_until(lambda: page.locator("main").count() and asked, "the next part to be asked for")
         asked.pop().continue_()
-    expect(page.locator(".notice")).to_have_text("Done. Contacts: 130")
+    expect(page.locator(".notice", has_text="Done. Contacts: 130")).to_be_visible()  # the one before may still be there
     expect(shown).to_have_count(0)
     assert status_counts(clinic, "Halt") == {"active": 100, "blocked": 130}
 

@@ -7,21 +7,18 @@ not among the rows that are loaded; the first forty are (`--people 40`).
 
 CPU is that of the page's own thread (scripts, style, layout and painting), and that of the whole process, with the
 threads beside it that compose and draw, as the system counts it. What the page does while nobody writes is taken off.
-Other work on the machine makes it more (caches, shared cores): compare what was measured in turns. Processors that
-sleep between two messages make it twice as much, as they wake up slowly: here they never sleep, because processes that
-give way to all others keep them busy.
+Other work on the machine makes it more (caches, shared cores), also of the machine that this one is a part of: the
+cheapest of rounds is told first, and what was measured in turns is compared.
 """
 
 import argparse
-import os
 import socket
-import subprocess
+import statistics
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,6 +31,8 @@ from testbed.gateways import SECRET, add_gateway
 from testbed.running import RunningService, forked_service, wait_until
 from tools.console.opening import FEW, LEAST, fill, launched, signed_in
 
+ROUND = 20
+"""Messages of a round: what else the machine does makes a round dearer, never cheaper, so the cheapest one counts."""
 WARM = 20
 """Messages before it is measured: the first ones compile what draws them."""
 SEEN = "text => [...document.querySelectorAll('.conversation')].some(row => row.textContent.includes(text))"
@@ -52,7 +51,6 @@ def main() -> int:
         tempfile.TemporaryDirectory() as folder,
         forked_service(f"sqlite:///{folder}/relayboard.db", Path(folder), CALLBACK_LIMIT="100000/minute") as service,
         launched() as browser,
-        awake(),
     ):
         fill(service, FEW * 25)
         wire = Wire(service)
@@ -66,17 +64,19 @@ def measure(page: Page, wire: "Wire", service: RunningService, options: argparse
         sender.send()
     settle(page, sender)
     wire.clear()
-    cpu, began = process.cpu(), time.monotonic()
-    for _ in range(options.messages):
-        sender.send()
-        page.wait_for_timeout(options.pause * 1000)
+    calm, rounds, count = idle(page, process), [], options.messages // ROUND * ROUND
+    for _ in range(count // ROUND):
+        cpu, began = process.cpu(), time.monotonic()
+        for _ in range(ROUND):
+            sender.send()
+            page.wait_for_timeout(options.pause * 1000)
+        rounds.append((process.cpu() - cpu - calm * (time.monotonic() - began)) / ROUND)
     settle(page, sender)
-    spent, seconds, count = process.cpu() - cpu, time.monotonic() - began, options.messages
     streamed, answered, answers = wire.streamed / count, wire.answered / count, wire.answers / count
-    each = (spent - idle(page, process) * seconds) / count
     sys.stdout.write(
         f"{count} messages: {streamed:.0f} bytes of the stream, {answered:.0f} of {answers:.2f} answers, "
-        f"{each.page:.1f} ms of CPU in the page and {each.process:.1f} in its process each; "
+        f"{figures([each.page for each in rounds])} ms of CPU in the page and "
+        f"{figures([each.process for each in rounds])} in its process each; "
         f"{page.locator('.conversation').count()} rows in the page\n"
     )
     sys.stdout.write(f"memory before: {process.memory()}\n")
@@ -86,17 +86,8 @@ def measure(page: Page, wire: "Wire", service: RunningService, options: argparse
     sys.stdout.write(f"memory after {options.live} messages: {process.memory()}\n")
 
 
-@contextmanager
-def awake() -> Iterator[None]:
-    """No processor sleeps meanwhile. Whatever else wants one gets it at once (SCHED_IDLE)."""
-    busy = "import os\nos.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))\nwhile os.getppid() != 1: pass"
-    keeping = [subprocess.Popen([sys.executable, "-c", busy]) for _ in range(os.cpu_count() or 1)]
-    try:
-        yield
-    finally:
-        for each in keeping:
-            each.kill()
-            each.wait()
+def figures(rounds: list[float]) -> str:
+    return f"{min(rounds):.1f} (half of the rounds {statistics.median(rounds):.1f}, all {statistics.mean(rounds):.1f})"
 
 
 class Wire:
