@@ -23,7 +23,7 @@ from persistence.channels.event_form import BEGUN
 from persistence.contacts.owners import UrnOwner
 from persistence.database import Transaction
 from persistence.leases import Share, has_row, is_free, list_workspaces_in_share
-from persistence.messages.records import NAMED_BY_NEW, show_new
+from persistence.messages.records import NEW_MESSAGE_RECORD
 from persistence.records import Shown
 from persistence.sessions.parking import IS_WAITING, find_free_contacts
 from persistence.sql.columns import new_uuid, split
@@ -56,7 +56,7 @@ _OUTGOING_COLUMNS = (
     *("author_id", "automatic", "segments", "is_fallback", "due_on", "due_reason", "created_on", "modified_on"),
 )
 _insert_outgoing = insert_rows(message, _OUTGOING_COLUMNS, (_rows.id, _rows.uuid, _rows.folder))
-_insert_shown = insert_rows(message, _OUTGOING_COLUMNS, (*NAMED_BY_NEW, _rows.folder, _rows.id))
+_insert_shown = insert_rows(message, _OUTGOING_COLUMNS, (*NEW_MESSAGE_RECORD.own_columns, _rows.folder, _rows.id))
 _insert_incoming = insert_rows(
     message,
     (
@@ -150,9 +150,9 @@ def insert_outgoing(tx: Transaction, workspace_id: int, rows: Sequence[Row]) -> 
 
 def insert_shown(tx: Transaction, workspace_id: int, row: Row) -> Shown:
     """Inserts an outgoing message that no flow made; returns it as lists show it."""
-    ((*named, folder, number),) = _insert_shown.rows(tx, [row])
-    _note(tx, workspace_id, [row], [(number, row["uuid"], folder)])
-    return show_new(row, number, named)
+    stored = _insert_shown.rows(tx, [row])
+    _note(tx, workspace_id, [row], [(number, row["uuid"], folder) for *_, folder, number in stored])
+    return NEW_MESSAGE_RECORD.read(stored)[0]
 
 
 def insert_incoming(

@@ -5,7 +5,7 @@ messages are sent within a day. So one time tells where the other is, but for a 
 own.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
@@ -45,8 +45,8 @@ from persistence.lists import (
 )
 from persistence.messages.search import with_words
 from persistence.pages import Order
-from persistence.records import Record, Related, Shown, Template, optional
-from persistence.sql.columns import BigId, UtcDateTime, is_uuid, read_id, time_text
+from persistence.records import Record, Related, Template, optional
+from persistence.sql.columns import BigId, UtcDateTime, is_uuid, read_id
 from persistence.sql.names import name_key
 from persistence.sql.query_functions import contains_folded
 from persistence.tables.accounts import user
@@ -142,33 +142,19 @@ def _named(table: Table, name: str, owner: str) -> ColumnElement[Any]:
     return select(table.c[name]).where(its).scalar_subquery()
 
 
-NAMED_BY_NEW = (
-    *(_named(contact, name, "contact_id") for name in ("uuid", "name")),
-    *(_named(channel, name, "channel_id") for name in ("uuid", "name")),
-    _named(user, "uuid", "author_id"),
-)
-
-
-def show_new(row: Mapping[str, Any], message_id: int, named: Sequence[Any]) -> Shown:
-    """The record of a message that somebody has just written, from the row that was inserted and the values of
-    NAMED_BY_NEW: the driver takes longer to read the row again than Python to show it."""
-    contact_uuid, contact_name, channel_uuid, channel_name, author_uuid = named
-    first = next(iter(row["attachments"]), None)
-    its_channel = None if channel_uuid is None else {"uuid": channel_uuid, "name": channel_name}
-    times = {name: time_text(row[name]) for name in ("due_on", "created_on", "modified_on") if row[name] is not None}
-    return {
-        **{name: row.get(name) for name in MESSAGE_FIELDS},
-        **times,
-        "id": message_id,
-        "contact": {"uuid": contact_uuid, "name": contact_name},
-        "channel": its_channel,
-        "fallback": bool(row["is_fallback"]),
-        "archived": False,
-        "media": None if first is None else f"{first['content_type']}:{first['url']}",
+NEW_MESSAGE_RECORD = Record(
+    {
+        **MESSAGE_FIELDS,
+        "contact": Record({name: _named(contact, name, "contact_id") for name in ("uuid", "name")}),
+        "channel": optional(
+            message.c.channel_id, {name: _named(channel, name, "channel_id") for name in ("uuid", "name")}
+        ),
         "labels": [],
-        "broadcast": row["broadcast_id"],
-        "author": author_uuid,
+        "flow": None,
+        "author": _named(user, "uuid", "author_id"),
     }
+)
+"""The record of a message that somebody has just written, as its INSERT returns it."""
 
 
 def with_names(messages: FromClause) -> FromClause:
