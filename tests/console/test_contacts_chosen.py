@@ -149,7 +149,11 @@ def test_a_part_that_is_refused_or_not_begun_is_told_with_its_contacts_and_done_
     page.locator(".notice").get_by_role("button", name="Undo").click()
     expect(page.locator(".notice")).to_have_text("Undone.")
     assert members(clinic, "Marchers") == 1  # who was in it before
+    the_rest_is_left_or_done_in_parts(page, clinic)
 
+
+def the_rest_is_left_or_done_in_parts(page: Page, clinic: Clinic) -> None:
+    shown = page.get_by_role("dialog")
     crowd(clinic, "Halt")
     choose_all(page, "Halt")
     asked = list[Route]()

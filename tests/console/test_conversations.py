@@ -237,7 +237,10 @@ def test_what_is_chosen_or_offered_stays_though_more_comes_later(somebody: Brows
     choose_folder(page, "Failed")
     expect(page).to_have_url(re.compile("folder=failed&search=amina"))
     expect(page.get_by_label("Search conversations")).to_have_value("amina")
+    choices_stay_though_more_comes_later(page, clinic)
 
+
+def choices_stay_though_more_comes_later(page: Page, clinic: Clinic) -> None:
     open_page(page, clinic, "inbox")
     users = HeldBack(page, "**/api/v2/users.json*")
     arrives(page, clinic, "+250788000507", "Nobody knows me").click()

@@ -46,7 +46,10 @@ def test_a_manager_sees_first_what_came_and_what_needs_somebody_and_reads_and_sa
     page.emulate_media(color_scheme="dark")
     expect(page.locator(".chart canvas")).to_have_count(3)
     assert findings(page, "overview on a phone") == []
+    reports_are_read_and_saved(page, clinic)
 
+
+def reports_are_read_and_saved(page, clinic):
     page.set_viewport_size(WIDE)
     page.emulate_media(color_scheme="light")
     open_page(page, clinic, "overview")

@@ -180,7 +180,10 @@ def test_a_campaign_is_made_around_a_date_archived_and_restored_and_tells_who_is
     page.get_by_role("button", name="More actions").click()
     page.get_by_role("menuitem", name="Restore").click()
     expect(page.get_by_role("button", name="Add an event")).to_be_visible()
+    a_campaign_tells_who_is_next(page, clinic)
 
+
+def a_campaign_tells_who_is_next(page: Page, clinic: Clinic) -> None:
     service, tomorrow = clinic.service, datetime.now(UTC) + timedelta(days=1)
     group = service.post("/api/v2/groups.json", {"name": "Near their date"})
     for number, fields in (("0781", {"due_date": tomorrow.isoformat()}), ("0782", {})):
