@@ -35,8 +35,8 @@ from persistence.workspaces.records import Workspace
 class Kind:
     """A kind of records that is followed: its list in v2, and the columns by which its changes are found. A record for
     which `is_gone` holds is only named, and so are those of a kind that `is_named`. `sort` tells records of a kind
-    apart that not everybody may see who may see others. Those of a kind with `changed` are told of when a record of
-    that table changes, at most `most` of them: clients can do without.
+    apart that not everybody may see who may see others. A kind that `follows` another table is told when a record of
+    that table changes, at most `most` at once: clients can do without.
     """
 
     name: str
@@ -45,13 +45,13 @@ class Kind:
     is_gone: ColumnElement[bool] | None = None
     is_named: bool = False
     sort: ColumnElement[str] | None = None
-    changed: Table | None = None
+    follows: Table | None = None
     most: int | None = None
 
     @property
     def marked(self) -> Table | None:
         """The table of the records of whose change the time is in a table of its own."""
-        table = self.spec.table if self.changed is None else self.changed
+        table = self.spec.table if self.follows is None else self.follows
         return table if table.name in ("message", "broadcast", "channel") else None
 
     def moment(self) -> ColumnElement[datetime]:
@@ -72,7 +72,7 @@ class Kind:
 MOST_ROWS = 20
 CAME = (message.c.direction == INCOMING) & message.c.folder.is_not(None)
 IS_OF_CONTACT = conversation.c.contact_id == message.c.contact_id
-"""As conversations are found by it, with an index."""
+"""Implied by the message, and said for the index: conversations have none by message."""
 
 KINDS = (
     Kind("message", MESSAGES),
@@ -85,7 +85,7 @@ KINDS = (
     Kind("broadcast", BROADCASTS),
     Kind("contact", CONTACTS, conditions=[text(found_by(CONTACTS.table))], is_named=True),
     Kind("deletion", DELETIONS, sort=deletion.c.kind),
-    Kind("row", ROWS, conditions=[OF_MESSAGE, IS_OF_CONTACT, CAME], changed=message, most=MOST_ROWS),
+    Kind("row", ROWS, conditions=[OF_MESSAGE, IS_OF_CONTACT, CAME], follows=message, most=MOST_ROWS),
 )
 NAMED = {kind.spec.table: Record({"uuid": kind.spec.table.c.uuid}) for kind in KINDS if kind.is_named}
 """Contacts are named only: what is shown of one depends on who asks, and many change with each message."""

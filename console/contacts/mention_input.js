@@ -1,6 +1,6 @@
 /** A field for a note: "@" names colleagues, who are told. */
 
-import { useKept, whenReached } from "../shared/lists.js";
+import { useCached, revalidateOnFocus } from "../shared/lists.js";
 import { account } from "../shared/session.js";
 import { t } from "../shared/texts.js";
 import { html, useRef, useState } from "../shared/ui.js";
@@ -15,7 +15,7 @@ const MOST_MENTIONS = 20;
 const nameOf = (/** @type {User} */ { name, email }) => name || email;
 
 /** Who can be named. @param {boolean} isWanted @returns {User[]} */
-export const useColleagues = (isWanted) => useKept(isWanted ? "users" : null).filter(({ role, email }) => ANSWERING.includes(role) && email !== account.value?.user.email);
+export const useColleagues = (isWanted) => useCached(isWanted ? "users" : null).filter(({ role, email }) => ANSWERING.includes(role) && email !== account.value?.user.email);
 
 /** The list is drawn after the field. @param {{as?: "input" | "textarea", list: string, colleagues: User[]} & Record<string, unknown>} props `list` is the id of what is found; the rest is the field's */
 export function MentionInput({ as = "input", list, colleagues, ...field }) {
@@ -48,7 +48,7 @@ export function MentionInput({ as = "input", list, colleagues, ...field }) {
   };
   const combobox = { role: "combobox", "aria-autocomplete": "list", "aria-expanded": found.length > 0, "aria-controls": found.length > 0 ? list : undefined, "aria-activedescendant": found[at] ? `${list}-${at}` : undefined };
   return html`
-    <${as} ref=${input} required maxlength="10000" autocomplete="off" onInput=${typed} onKeyDown=${pressed} onBlur=${() => setSought(null)} ...${whenReached("users")} ...${combobox} ...${field} />
+    <${as} ref=${input} required maxlength="10000" autocomplete="off" onInput=${typed} onKeyDown=${pressed} onBlur=${() => setSought(null)} ...${revalidateOnFocus("users")} ...${combobox} ...${field} />
     ${found.length > 0 && html`<div class="found-replies colleagues" id=${list} role="listbox" aria-label=${t("mention.colleagues")}>
       ${found.map((each, place) => html`<div key=${each.email} id=${`${list}-${place}`} role="option" aria-selected=${place === at} class=${place === at ? "palette-entry is-present" : "palette-entry"}
         onMouseDown=${(/** @type {Event} */ event) => (event.preventDefault(), pick(each))}><bdi>${nameOf(each)}</bdi></div>`)}

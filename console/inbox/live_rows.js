@@ -112,7 +112,7 @@ export function useLiveRows(list, filters) {
     const unknown = new Set();
     /** @type {Map<string, Conversation>} */
     const fresh = new Map();
-    const { told, whole } = apart(records, asked);
+    const { told, whole } = splitChanges(records, asked);
     const oldest = shown.hasMore ? (shown.items.at(-1)?.last_on ?? "") : "";
     for (const each of told) {
       const contact = each.contact?.uuid ?? each.uuid;
@@ -136,10 +136,10 @@ export function useLiveRows(list, filters) {
 }
 
 /**
- * What was told, and the conversations that were told whole after all of it, by contact: a row and its last message.
+ * The changes without the rows, and by contact the conversations of which a message and then the row were told, and nothing after it.
  * @param {(Told | Records["row"])[]} records @param {Filters} filters
  */
-function apart(records, filters) {
+function splitChanges(records, filters) {
   /** @type {Told[]} */
   const told = [];
   /** @type {Map<string, Records["message"]>} */

@@ -7,7 +7,7 @@ import { Badge, Waiting } from "../parts/small.js";
 import { get } from "../shared/api.js";
 import { useChanges, useInTurn } from "../shared/changes.js";
 import { fieldText } from "../shared/field_values.js";
-import { keptItems, useAll, useKept } from "../shared/lists.js";
+import { cachedItems, useAll, useCached } from "../shared/lists.js";
 import { link } from "../shared/router.js";
 import { may } from "../shared/session.js";
 import { fullTime, languageName, listTime, t, word } from "../shared/texts.js";
@@ -57,9 +57,9 @@ function Facts({ contact, onChange }) {
   const [editing, setEditing] = useState(false);
   const groups = useAll(editing ? "groups" : null);
   // A contact has the keys of all that there are: one that is not known tells of a new field.
-  const known = new Set(keptItems("fields").map(({ key }) => key));
+  const known = new Set(cachedItems("fields").map(({ key }) => key));
   const unknown = Object.keys(contact.fields).filter((key) => !known.has(key)).join();
-  const fields = useKept("fields", unknown || undefined).filter(({ key }) => contact.fields[key ?? ""]);
+  const fields = useCached("fields", unknown || undefined).filter(({ key }) => contact.fields[key ?? ""]);
   return html`
     <section>
       <header>

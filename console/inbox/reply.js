@@ -6,7 +6,7 @@ import { Menu } from "../parts/menu.js";
 import { attempt } from "../parts/notices.js";
 import { newKey, upload } from "../shared/api.js";
 import { followDraft, keepDraft, loadDraft } from "../shared/drafts.js";
-import { reachKept } from "../shared/lists.js";
+import { revalidate } from "../shared/lists.js";
 import { countSegments } from "../shared/segments.js";
 import { listTime, number, t } from "../shared/texts.js";
 import { html, useEffect, useRef, useState } from "../shared/ui.js";
@@ -132,7 +132,7 @@ export function Reply({ contact, person, status, urn, newest, onSent }) {
           onClick=${() => picker.current?.click()}><${Icon} name="attach" /></button>
         <button type="button" class="quiet icon-only" aria-label=${t("reply.choices")} title=${t("reply.choices")} aria-pressed=${!!choices}
           onClick=${() => change((old) => ({ choices: old.choices ? null : [""] }))}><${Icon} name="choices" /></button>
-        <${Menu} label=${t("reply.saved")} icon="bookmark" up items=${saved} onOpen=${() => reachKept("saved_replies")} />
+        <${Menu} label=${t("reply.saved")} icon="bookmark" up items=${saved} onOpen=${() => revalidate("saved_replies")} />
         <span class="reply-count" id="reply-count">
           ${isTooLong && html`<span class="state failed" role="status">${t("reply.too_long", { characters: number(length), most: number(MOST) })}</span>`}
           ${isTooLong ? "" : uploading ? t("reply.uploading") : isSms && text ? t("reply.count", { characters: number(characters), segments: number(segments) })

@@ -3,7 +3,7 @@
 import { attempt } from "../parts/notices.js";
 import { newKey, post, remove } from "../shared/api.js";
 import { fieldText } from "../shared/field_values.js";
-import { reachKept, renewKept, useKept } from "../shared/lists.js";
+import { revalidate, refetch, useCached } from "../shared/lists.js";
 import { folded } from "../shared/marked.js";
 import { may } from "../shared/session.js";
 import { t } from "../shared/texts.js";
@@ -36,9 +36,9 @@ export const filledIn = (text, contact, fields) =>
  * @returns {[(import("../parts/menu.js").Item | null)[], SavedReply[] | null, FieldRecord[]]}
  */
 export function useSavedReplies(text, use) {
-  const saved = useKept("saved_replies");
-  const load = () => renewKept("saved_replies");
-  const fields = useKept(saved.some((reply) => reply.text.includes("@contact.fields.")) ? "fields" : null);
+  const saved = useCached("saved_replies");
+  const load = () => refetch("saved_replies");
+  const fields = useCached(saved.some((reply) => reply.text.includes("@contact.fields.")) ? "fields" : null);
   const present = text.trim();
   const same = saved.find((reply) => reply.text === present);
   const keep = async (/** @type {{name: string, text: string, label?: string | null, closes_ticket?: boolean}} */ reply, key = newKey()) => {
@@ -55,7 +55,7 @@ export function useSavedReplies(text, use) {
     attempt(() => drop(uuid), t("reply.is_forgotten"), (key) => keep({ name, text, label: label?.uuid ?? null, closes_ticket }, key).then(() => {}));
   const sought = /^\/([^\n]*)$/.exec(text)?.[1];
   const isSought = sought !== undefined;
-  useEffect(() => void (isSought && reachKept("saved_replies")), [isSought]);
+  useEffect(() => void (isSought && revalidate("saved_replies")), [isSought]);
   const found = sought === undefined ? null : saved.filter((reply) => has(`${reply.name} ${reply.text}`, sought)).slice(0, MOST_FOUND);
   const entries = [
     ...saved.map((reply) => ({ id: reply.uuid, text: reply.name, onPick: () => use(reply) })),

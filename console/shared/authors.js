@@ -1,6 +1,6 @@
 /** Who wrote an outgoing message: a person of the workspace, a flow, a broadcast, or nobody who is known. */
 
-import { keptItems, useKept } from "./lists.js";
+import { cachedItems, useCached } from "./lists.js";
 import { account } from "./session.js";
 import { t } from "./texts.js";
 import { computed } from "./ui.js";
@@ -8,10 +8,10 @@ import { computed } from "./ui.js";
 /** @typedef {Pick<import("./contract.js").Listed<"messages">, "author" | "flow" | "broadcast" | "direction">} Written */
 
 /** The names of the people of the workspace by their UUID. */
-const names = computed(() => new Map(keptItems("users").map(({ uuid, name, email }) => [uuid, name || email])));
+const names = computed(() => new Map(cachedItems("users").map(({ uuid, name, email }) => [uuid, name || email])));
 
 /** Asks for the names, unless they are known, while the caller is drawn. */
-export const useAuthors = () => void useKept("users");
+export const useAuthors = () => void useCached("users");
 
 /** Whether the person who is signed in wrote it. @param {Written} message */
 export const isOwn = ({ author }) => !!author && author === account.value?.user.uuid;

@@ -255,58 +255,58 @@ function missing(load) {
   return [load, miss];
 }
 
-/** How long a kept list is believed. */
-const BELIEVED_MS = 5 * 60_000;
+/** How long a cached list counts as fresh. */
+const FRESH_MS = 5 * 60_000;
 /** The least time from one asking to the next when somebody comes to what offers it. */
-const REACHED_MS = 1000;
+const REVALIDATE_MS = 1000;
 
 /**
  * A short list that all who show it share, with the time and the `state` with which it was asked for last.
  * @template {Readable} N
- * @typedef {{items: import("./ui.js").Signal<Listed<N>[] | null>, askedOn: number, state: unknown, ask: () => Promise<void>, renew: () => Promise<void>, shown: (by: number) => void}} Kept
+ * @typedef {{items: import("./ui.js").Signal<Listed<N>[] | null>, askedOn: number, state: unknown, ask: () => Promise<void>, renew: () => Promise<void>, shown: (by: number) => void}} Cached
  */
 
-/** By person, workspace and name. @type {Map<string, Kept<any>>} */
+/** By person, workspace and name. @type {Map<string, Cached<any>>} */
 const lists = new Map();
 
-/** @template {Readable} N @param {N} name @returns {Kept<N>} */
-function keptList(name) {
+/** @template {Readable} N @param {N} name @returns {Cached<N>} */
+function cachedList(name) {
   const key = [account.value?.workspace.uuid, account.value?.user.uuid, name].join();
-  const kept = lists.get(key) ?? newKept(name);
-  lists.set(key, kept);
-  return kept;
+  const cached = lists.get(key) ?? newCached(name);
+  lists.set(key, cached);
+  return cached;
 }
 
-/** @template {Readable} N @param {N} name @returns {Kept<N>} */
-function newKept(name) {
-  /** @type {Kept<N>["items"]} */
+/** @template {Readable} N @param {N} name @returns {Cached<N>} */
+function newCached(name) {
+  /** @type {Cached<N>["items"]} */
   const items = signal(null);
   let shownBy = 0;
   /** @type {Promise<void> | null} */
   let running = null;
-  const [load, miss] = missing(() => void kept.ask());
+  const [load, miss] = missing(() => void cached.ask());
   const known = (/** @type {Listed<N>[]} */ found) => {
     miss("");
     items.value = found.filter(isThere);
   };
   const lost = (/** @type {unknown} */ error) => {
     if (error instanceof Refused && error.status === 403) return;
-    kept.askedOn = 0;
+    cached.askedOn = 0;
     if (shownBy > 0 && !items.value) miss(explain(error));
   };
-  /** @type {Kept<N>} */
-  const kept = {
+  /** @type {Cached<N>} */
+  const cached = {
     items,
     askedOn: 0,
     state: undefined,
     ask: () => {
-      kept.askedOn = Date.now();
+      cached.askedOn = Date.now();
       return (running ??= loadAll(name).then(known, lost).finally(() => (running = null)));
     },
     // An answer that is on its way may have been made before.
     renew: async () => {
       await running;
-      await kept.ask();
+      await cached.ask();
     },
     shown: (by) => {
       shownBy += by;
@@ -314,50 +314,50 @@ function newKept(name) {
     },
   };
   onGone(name, (without) => void (items.value &&= without(items.value)));
-  onChange((change) => void (change.kind === "reset" && shownBy > 0 && isOld(kept) && load()));
-  return kept;
+  onChange((change) => void (change.kind === "reset" && shownBy > 0 && isOld(cached) && load()));
+  return cached;
 }
 
-/** @param {Kept<any>} kept */
-const isOld = ({ askedOn }) => Date.now() - askedOn > BELIEVED_MS;
+/** @param {Cached<any>} cached */
+const isOld = ({ askedOn }) => Date.now() - askedOn > FRESH_MS;
 
-// Whoever comes from another page may have changed there what is kept.
+// Whoever comes from another page may have changed there what is cached.
 const page = computed(() => place.value.page);
-page.subscribe(() => lists.forEach((kept) => (kept.askedOn = 0)));
+page.subscribe(() => lists.forEach((cached) => (cached.askedOn = 0)));
 
 /**
  * The records of a short list that does not depend on what is opened, such as topics beside each conversation: asked for once by
  * each page, for all that show it, and again after some minutes. The stream tells only what of it is gone: what offers a choice of
- * it asks when somebody comes to it (`whenReached`).
+ * it asks when somebody comes to it (`revalidateOnFocus`).
  * @template {Readable} N
  * @param {N | null} name null asks for nothing
  * @param {unknown} [state] when it is another, the list is asked for again, whoever asked before
  * @returns {Listed<N>[]}
  */
-export function useKept(name, state) {
-  const kept = name && keptList(name);
+export function useCached(name, state) {
+  const cached = name && cachedList(name);
   useEffect(() => {
-    if (!kept) return;
-    kept.shown(1);
-    const isOther = state !== undefined && state !== kept.state;
-    if (isOther) kept.state = state;
-    if (isOther || isOld(kept)) void kept.ask();
-    return () => kept.shown(-1);
-  }, [kept, state]);
-  return kept?.items.value ?? NOTHING;
+    if (!cached) return;
+    cached.shown(1);
+    const isOther = state !== undefined && state !== cached.state;
+    if (isOther) cached.state = state;
+    if (isOther || isOld(cached)) void cached.ask();
+    return () => cached.shown(-1);
+  }, [cached, state]);
+  return cached?.items.value ?? NOTHING;
 }
 
-/** What is known of a kept list, for what is drawn by those that use it. @template {Readable} N @param {N} name @returns {Listed<N>[]} */
-export const keptItems = (name) => keptList(name).items.value ?? NOTHING;
+/** What is known of a cached list, for what is drawn by those that use it. @template {Readable} N @param {N} name @returns {Listed<N>[]} */
+export const cachedItems = (name) => cachedList(name).items.value ?? NOTHING;
 
-/** Asks again for a kept list of which something was changed here. @param {Readable} name */
-export const renewKept = (name) => keptList(name).renew();
+/** Asks again for a cached list of which something was changed here. @param {Readable} name */
+export const refetch = (name) => cachedList(name).renew();
 
-/** Asks again for a kept list of which somebody may choose now. @param {Readable} name */
-export const reachKept = (name) => void (Date.now() - keptList(name).askedOn > REACHED_MS && keptList(name).ask());
+/** Asks again for a cached list of which somebody may choose now. @param {Readable} name */
+export const revalidate = (name) => void (Date.now() - cachedList(name).askedOn > REVALIDATE_MS && cachedList(name).ask());
 
-/** What a control that offers a choice of a kept list is given, so that it knows it when it is opened. @param {Readable} name */
-export const whenReached = (name) => ({ onFocus: () => reachKept(name), onPointerEnter: () => reachKept(name) });
+/** What a control that offers a choice of a cached list is given, so that it knows it when it is opened. @param {Readable} name */
+export const revalidateOnFocus = (name) => ({ onFocus: () => revalidate(name), onPointerEnter: () => revalidate(name) });
 
 /**
  * @template {Readable} N

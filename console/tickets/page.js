@@ -13,7 +13,7 @@ import { useAddresses } from "../shared/addresses.js";
 import { get } from "../shared/api.js";
 import { useChanges } from "../shared/changes.js";
 import { countText, counts } from "../shared/counts.js";
-import { useKept, useList, whenReached } from "../shared/lists.js";
+import { useCached, useList, revalidateOnFocus } from "../shared/lists.js";
 import { displayName } from "../shared/names.js";
 import { go, link } from "../shared/router.js";
 import { account, may } from "../shared/session.js";
@@ -46,8 +46,8 @@ export default function Tickets({ place }) {
 function TicketList({ place }) {
   const { view = "", topic = "" } = place.query;
   const chosen = place.parts[0];
-  const topics = useKept("topics");
-  const colleagues = useKept(isPerson(view) ? "users" : null);
+  const topics = useCached("topics");
+  const colleagues = useCached(isPerson(view) ? "users" : null);
   const filters = { ...filtersOf(view), topic: topic || undefined };
   const list = useList("tickets", { ...filters, page_size: PAGE });
   const shown = list.items;
@@ -76,7 +76,7 @@ function TicketList({ place }) {
         <header class="side-header">
           <h1>${t("tickets.title")}</h1>
           ${may("read_workspace_figures") && html`<a class="button quiet" href=${link(["tickets", "figures"])}><${Icon} name="chart" size=${18} /> ${t("tickets.figures")}</a>`}
-          <select aria-label=${t("tickets.topic")} ...${whenReached("topics")} onChange=${(/** @type {any} */ event) => go(["tickets"], { view, topic: event.target.value })}>
+          <select aria-label=${t("tickets.topic")} ...${revalidateOnFocus("topics")} onChange=${(/** @type {any} */ event) => go(["tickets"], { view, topic: event.target.value })}>
             <option value="">${t("tickets.every_topic")}</option>
             ${topics.map(({ uuid, name }) => html`<option key=${uuid} value=${uuid} selected=${uuid === topic}>${name}</option>`)}
           </select>

@@ -7,7 +7,7 @@ import { attempt } from "../parts/notices.js";
 import { ReplyDue } from "../parts/reply_due.js";
 import { Badge, Field } from "../parts/small.js";
 import { get, post, Refused } from "../shared/api.js";
-import { useKept, whenReached, withChosen } from "../shared/lists.js";
+import { useCached, revalidateOnFocus, withChosen } from "../shared/lists.js";
 import { account, may } from "../shared/session.js";
 import { duration, t } from "../shared/texts.js";
 import { html, useRef, useState } from "../shared/ui.js";
@@ -28,7 +28,7 @@ const isOpenNow = async (uuid) => (await get("tickets", { uuid, fields: ["status
 export function TicketCard({ ticket, topics, canReopen, onDone }) {
   const [noting, setNoting] = useState(false);
   // Who left the workspace or has another role now is in no list, and still has the ticket.
-  const users = withChosen(useKept(may("act_on_tickets") ? "users" : null).filter(({ role }) => role !== "viewer" && role !== "surveyor"), [ticket.assignee], "email");
+  const users = withChosen(useCached(may("act_on_tickets") ? "users" : null).filter(({ role }) => role !== "viewer" && role !== "surveyor"), [ticket.assignee], "email");
   const colleagues = useColleagues(noting);
   const tickets = [ticket.uuid];
   const present = useRef(ticket);
@@ -62,10 +62,10 @@ export function TicketCard({ ticket, topics, canReopen, onDone }) {
       <${ReplyDue} due=${ticket.reply_due} />
       ${may("act_on_tickets")
         ? html`
-            <select aria-label=${t("tickets.topic")} ...${whenReached("topics")} onChange=${(/** @type {any} */ event) => choose(event.target, (topic) => ({ action: "change_topic", topic }), t("ticket.topic_changed"), topicOf)}>
+            <select aria-label=${t("tickets.topic")} ...${revalidateOnFocus("topics")} onChange=${(/** @type {any} */ event) => choose(event.target, (topic) => ({ action: "change_topic", topic }), t("ticket.topic_changed"), topicOf)}>
               ${withChosen(topics, [ticket.topic]).map(({ uuid, name }) => html`<option key=${uuid} value=${uuid} selected=${uuid === topicOf(ticket)}>${name}</option>`)}
             </select>
-            <select aria-label=${t("tickets.assignee")} ...${whenReached("users")} onChange=${(/** @type {any} */ event) => choose(event.target, assign, t("ticket.is_assigned"), assigneeOf)}>
+            <select aria-label=${t("tickets.assignee")} ...${revalidateOnFocus("users")} onChange=${(/** @type {any} */ event) => choose(event.target, assign, t("ticket.is_assigned"), assigneeOf)}>
               <option value="" selected=${!ticket.assignee}>${t("tickets.nobody")}</option>
               ${users.map(({ email, name }) => html`<option key=${email} value=${email} selected=${email === assigneeOf(ticket)}>${name || email}</option>`)}
             </select>

@@ -2,7 +2,7 @@
 
 import TicketDialog from "../inbox/ticket_dialog.js";
 import { Icon } from "../parts/icons.js";
-import { useKept } from "../shared/lists.js";
+import { useCached } from "../shared/lists.js";
 import { may } from "../shared/session.js";
 import { t } from "../shared/texts.js";
 import { html, useState } from "../shared/ui.js";
@@ -12,7 +12,7 @@ import { TicketCard } from "./ticket_card.js";
 export default function TicketSection({ contact, tickets }) {
   const [opening, setOpening] = useState(false);
   const { shown, isOpen, refresh } = tickets;
-  const topics = useKept(shown.length > 0 ? "topics" : null);
+  const topics = useCached(shown.length > 0 ? "topics" : null);
   return html`
     <section>
       <h3>${t("tickets.title")}</h3>
